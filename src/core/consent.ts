@@ -66,6 +66,18 @@ export function wasConsent({ action, status, handle }: Words): boolean {
   return handle === undefined && action !== 'abort' && (status === undefined || AGREEING.includes(status));
 }
 
+/** What proofs on records say, as long as somebody holds these: there may be thousands, and a megabyte in each. */
+const saidBy = new WeakMap<StoredProof, 'else' | 'no' | 'yes'>();
+
+function saidIn(proof: StoredProof): 'else' | 'no' | 'yes' {
+  const known = saidBy.get(proof);
+  if (known !== undefined) return known;
+  const words = wordsOf(proof.custom);
+  const said = isOfElse(words) ? 'else' : isRefused(words) ? 'no' : 'yes';
+  saidBy.set(proof, said);
+  return said;
+}
+
 /** Keys that ask for an intent that waits: of each the last word counts, and `key`, if any, has just asked. */
 export function askingKeys({ entry, added }: RecordView, key: Uint8Array | null): Uint8Array[] {
   const asking: Uint8Array[] = [];
@@ -79,9 +91,9 @@ export function askingKeys({ entry, added }: RecordView, key: Uint8Array | null)
   for (let index = added.length - 1; index >= 0; index--) {
     const each = added[index]!;
     if (each.type !== EntryType.proof) continue;
-    const words = wordsOf(each.proof.custom);
+    const said = saidIn(each.proof);
     // Who speaks of something else neither asks nor refuses.
-    if (!isOfElse(words)) hear(each.proof.public, !isRefused(words));
+    if (said !== 'else') hear(each.proof.public, said === 'yes');
   }
   for (const each of willingIn(entry.proofs)) hear(each, true);
   return asking;

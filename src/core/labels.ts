@@ -60,11 +60,13 @@ export function judgeLabels(
   if (both !== undefined) return violation(`The label ${both.slice(0, SHOWN_CHARS)} is put on and taken away at once`);
   const { record } = scene;
   const labels = new Set(record.labels);
-  const said = saidOf(record);
+  let said: readonly Said[] | null = null;
+  const listings = new Map<string, Listing>();
   for (const word of words as string[]) {
     const wish = wishOf(word);
-    const listed = rulesAbout(policies, wish.label);
-    const isDone = judgeWish(scene, key, wish, listed, said);
+    const listed = listings.get(wish.label) ?? listingOf(rulesAbout(policies, wish.label));
+    listings.set(wish.label, listed);
+    const isDone = judgeWish(scene, key, wish, listed, () => (said ??= saidOf(record)));
     if (typeof isDone !== 'boolean') return isDone;
     if (isDone && wish.isOff) labels.delete(wish.label);
     else if (isDone) labels.add(wish.label);
@@ -76,32 +78,60 @@ export function judgeLabels(
 
 const UNCHANGED = { labels: undefined };
 
+/** The rules about a label: a proof may name it a hundred times, and a hundred thousand may be about it. */
+interface Listing {
+  readonly isEmpty: boolean;
+  readonly isUnique: boolean;
+  /** Whether by one of them any key will do. */
+  readonly isOpen: boolean;
+  /** The others. */
+  readonly closed: readonly LabelRule[];
+}
+
+function listingOf(rules: readonly LabelRule[]): Listing {
+  const closed = rules.filter(({ seats }) => seats.length > 0);
+  const isUnique = rules.some((rule) => rule.isUnique);
+  return { isEmpty: rules.length === 0, isUnique, isOpen: closed.length < rules.length, closed };
+}
+
 /** Whether the wish comes true with this proof, or why it must not be said. */
 function judgeWish(
   scene: ProofScene,
   key: Uint8Array,
   wish: Wish,
-  listed: readonly LabelRule[],
-  said: readonly Said[],
+  listed: Listing,
+  saidBefore: () => readonly Said[],
 ): boolean | Refusal {
   const { record, kind, state } = scene;
   const shown = wish.label.slice(0, SHOWN_CHARS);
-  if (listed.length === 0) return violation(`No policy lists the label ${shown} for the kind ${kindRow(kind).name}`);
-  const own = listed.filter(({ seats }) => fits(seats, key, scene));
-  if (own.length === 0) return violation(`No policy lets this signer put on or take away the label ${shown}`);
+  if (listed.isEmpty) return violation(`No policy lists the label ${shown} for the kind ${kindRow(kind).name}`);
+  const own = fitting(listed.closed, key, scene);
+  if (own.length === 0 && !listed.isOpen)
+    return violation(`No policy lets this signer put on or take away the label ${shown}`);
   const isOn = record.labels.includes(wish.label);
   if (isOn !== wish.isOff) return false;
   // A ledger has one record of its own, and learns nothing of the labels of others.
-  if (!wish.isOff && kind !== Kind.ledger && listed.some(({ isUnique }) => isUnique)) {
+  if (!wish.isOff && kind !== Kind.ledger && listed.isUnique) {
     const others = state.labels.get(labelKey(record.entry.ledger, kind, wish.label)) ?? 0;
     if (others > 0) return violation(`Another ${kindRow(kind).name} has the label ${shown}, and it is for one only`);
   }
   // What any one key may do needs nobody else's word.
-  if (own.some(({ seats }) => seats.length === 0)) return true;
+  if (listed.isOpen) return true;
+  const said = saidBefore();
   scene.effort.left -= effortOf(said, wish);
   if (scene.effort.left < 0) return false;
   const keys = [...keysFor(scene, said, wish), key];
   return own.some(({ seats }) => isReached(seats, keys, scene));
+}
+
+/** Those by which the key may say it; where the effort runs out, no others. */
+function fitting(rules: readonly LabelRule[], key: Uint8Array, scene: ProofScene): LabelRule[] {
+  const own: LabelRule[] = [];
+  for (const rule of rules) {
+    if (fits(rule.seats, key, scene)) own.push(rule);
+    if (scene.effort.left < 0) break;
+  }
+  return own;
 }
 
 function wishOf(word: string): Wish {

@@ -13,8 +13,8 @@ export type PolicySort = 'status' | 'labels';
 
 /** Policies of one sort for one kind in a ledger. */
 export const POLICIES_MAX = 100;
-/** Bytes of what is remembered. */
-const REMEMBERED_MAX = 64_000_000;
+/** Bytes of what is remembered: more than all the policies take that one proof has effort for (quorum.ts). */
+const REMEMBERED_MAX = 128_000_000;
 /** Bytes that may be held of each character of a record. */
 export const BYTES_PER_CHAR = 8;
 

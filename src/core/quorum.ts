@@ -72,7 +72,7 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
   /** How many keys fit just these lines. */
   const fitting = new Map<number, number>();
   const { effort } = scene;
-  const voters = distinct(keys);
+  const voters = votersOf(keys);
   for (const [index, key] of voters.entries()) {
     // Of the votes some may be strangers'.
     const aside = setAside(effort, voters.length - index);
@@ -89,6 +89,17 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
     if (there < wanted) return false;
   }
   return true;
+}
+
+/** Who votes, as long as somebody holds the keys: a key may have said a thing thousands of times, and thousands of rules ask. */
+const votersFor = new WeakMap<readonly Uint8Array[], readonly Uint8Array[]>();
+
+function votersOf(keys: readonly Uint8Array[]): readonly Uint8Array[] {
+  const known = votersFor.get(keys);
+  if (known !== undefined) return known;
+  const voters = distinct(keys);
+  votersFor.set(keys, voters);
+  return voters;
 }
 
 /** Each key once, from the last one back, up to so many. */

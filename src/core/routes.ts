@@ -42,6 +42,8 @@ export class Participants {
   readonly effort: Effort = { left: EFFORT_MAX };
   readonly #state: State;
   readonly #known = new Map<number, Participant>();
+  /** What was found of conditions that ask about the intent alone, and what it took: thousands of claims may ask the same. */
+  readonly #judged = new Map<Condition, { holds: boolean; cost: number }>();
 
   constructor(state: State) {
     this.#state = state;
@@ -57,6 +59,25 @@ export class Participants {
     this.effort.left -= 1 + participant.size / CHARS_PER_EFFORT;
     this.#known.set(row, participant);
     return participant;
+  }
+
+  /** Whether all of these hold for a claim of the intent. It takes what it took, so that nothing hangs on what was kept. */
+  holdAll(conditions: readonly Condition[], view: object): boolean {
+    return conditions.every((condition) => this.#holds(condition, view));
+  }
+
+  #holds(condition: Condition, view: object): boolean {
+    const { effort } = this;
+    const isShared = condition.path[0] === 'intent';
+    const known = isShared ? this.#judged.get(condition) : undefined;
+    if (known !== undefined && known.cost <= effort.left) {
+      effort.left -= known.cost;
+      return known.holds;
+    }
+    const before = effort.left;
+    const holds = holdAll([condition], view, effort);
+    if (isShared && effort.left >= 0) this.#judged.set(condition, { holds, cost: before - effort.left });
+    return holds;
   }
 
   #read(at: number): { value: Participant; held: number } {
@@ -132,7 +153,7 @@ export function routeOf(
     if (side === Side.debit && routes.every(({ action }) => action === 'accept')) return { wallet: at, forward: '' };
     if (routes.length === 0) return { wallet: at, forward: '' };
     const no = (why: string) => refuse('core.routing-failed', `Wallet ${handle} ${why}`);
-    const route = routes.find(({ conditions }) => holdAll(conditions, view, effort));
+    const route = routes.find(({ conditions }) => participants.holdAll(conditions, view));
     if (effort.left < 0) return no('has routes that take more looking at than one intent is given');
     if (route === undefined) return no(`has no route for claim ${handlesOf(routed.claim)}`);
     if (route.action === 'accept') return { wallet: at, forward: '' };

@@ -6,7 +6,7 @@
  * do. With a quorum the proofs stand on the record, and the status changes with the one that completes it; counted are
  * the proofs on the record's present version since its status last changed. An intent's status is never set this way.
  */
-import { EntryType } from './entry.ts';
+import { EntryType, type StoredProof } from './entry.ts';
 import { Kind, kindRow } from './kinds.ts';
 import {
   compileSeats,
@@ -32,6 +32,7 @@ interface StatusRule extends WordRule {
 /** What a text must be to be a status: what handles are made of. Builds up to 0.3.0 knew the narrow form alone. */
 const STATUS = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}$/;
 const NARROW_STATUS = /^[a-z][a-z-]{0,31}$/;
+const STATUS_MAX = 32;
 const SHOWN_CHARS = 64;
 
 /**
@@ -76,8 +77,21 @@ function keysFor(scene: ProofScene, status: string): Uint8Array[] {
     if (entry.status !== null) {
       if (keys.length > 0 && entry.status !== (last ?? scene.begun.status)) keys = [];
       last = entry.status;
-    } else if (entry.proof.custom !== null && JSON.parse(entry.proof.custom).status === status)
-      keys.push(entry.proof.public);
+    } else if (statusIn(entry.proof) === status) keys.push(entry.proof.public);
   }
   return keys;
+}
+
+/** The statuses that proofs on records say, as long as somebody holds these: there may be thousands, and a megabyte in each. */
+const saidBy = new WeakMap<StoredProof, string | null>();
+
+/** Null where it says none. */
+function statusIn(proof: StoredProof): string | null {
+  const known = saidBy.get(proof);
+  if (known !== undefined) return known;
+  const { status } = proof.custom === null ? {} : (JSON.parse(proof.custom) as { status?: unknown });
+  // A longer one is none, and is not kept.
+  const said = typeof status === 'string' && status.length <= STATUS_MAX ? status : null;
+  saidBy.set(proof, said);
+  return said;
 }

@@ -114,7 +114,14 @@ export function addressOf(state: State, bridge: number): { server: string; secur
     config: { server: string };
     secure?: SecureRule[];
   };
-  return { server: config.server.replace(/\/+$/, ''), secure: secure ?? [] };
+  return { server: withoutSlashes(config.server), secure: secure ?? [] };
+}
+
+/** Without those at its end. A pattern would look at those in the middle again and again. */
+function withoutSlashes(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '/') end--;
+  return text.slice(0, end);
 }
 
 /** Its wallet's name when the bridge was asked, and its symbol's when the money was set aside: that is what claims say. */

@@ -3,12 +3,15 @@
  * soon, the same way each time, and never with a yes: past the effort nothing is granted and nobody may say anything.
  */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { GRANTED, isGranted } from '../../src/core/access/index.ts';
+import { GRANTED, grantingRules, isGranted } from '../../src/core/access/index.ts';
+import { KeyMap } from '../../src/core/access/key-map.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
+import { compileConditions } from '../../src/core/conditions.ts';
 import { type IntentEntry, statusAfter } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
+import { Participants } from '../../src/core/routes.ts';
 import { Dice } from '../support/dice.ts';
 import { ANNA, ledger, own, policy } from './access-kit.ts';
 import type { RuleText } from './access-model.ts';
@@ -79,6 +82,102 @@ test("a policy's filter is held against a record once, not once for each of its 
   const held = looks.mock.calls.filter(([, name]) => name === 'data').length;
   expect(held).toBeGreaterThan(0);
   expect(held).toBeLessThan(10);
+});
+
+describe('what is asked again and again of one thing is found out once, and takes as much effort each time', () => {
+  /** What is looked up in an object, by name. */
+  const watched = <T extends object>(target: T) => {
+    const looks: string[] = [];
+    const note = (name: string | symbol) => void (typeof name === 'string' && looks.push(name));
+    const proxy = new Proxy(target, {
+      get: (of, name) => {
+        note(name);
+        return Reflect.get(of, name);
+      },
+      getOwnPropertyDescriptor: (of, name) => {
+        note(name);
+        return Reflect.getOwnPropertyDescriptor(of, name);
+      },
+    });
+    return { proxy, looks };
+  };
+
+  test('whether conditions on an intent hold, by each of its claims', () => {
+    const { proxy, looks } = watched({ custom: { text: 'x'.repeat(1000) } });
+    const participants = new Participants(Books.open().state);
+    const conditions = compileConditions({ 'intent.custom.text': 'x', amount: 1 });
+    const lefts = [1, 2, 3].map((amount) => {
+      participants.holdAll(conditions, { intent: proxy, amount });
+      return participants.effort.left;
+    });
+    expect(lefts[0]! - lefts[1]!).toBe(lefts[1]! - lefts[2]!);
+    expect(lefts[0]).toBeGreaterThan(lefts[1]!);
+    expect(looks.filter((name) => name === 'custom').length).toBeLessThan(3);
+  });
+
+  test('who votes, by each rule: one key may have said a thing thousands of times', () => {
+    const books = openBooks();
+    make(books, Kind.wallet, { handle: 'w' });
+    const scene = () => new ProofScene(books.state, 1, Kind.wallet, recordOf(books.state, Kind.wallet, 'w'));
+    const { proxy, looks } = watched(times(3000, keyOfLetter('a')));
+    const seats = compileSeats({ quorum: [{ signer: only('ab'), count: 2 }] });
+    const asked = () => {
+      const before = looks.length;
+      const here = scene();
+      return [isReached(seats, proxy, here), here.effort.left, looks.length - before > 100];
+    };
+    const [first, again] = [asked(), asked()];
+    expect([first[0], first[2], again[2]]).toEqual([false, true, false]);
+    expect(again[1]).toBe(first[1]);
+  });
+
+  test('which of thousands of keys may do something, by each claim', () => {
+    const books = Books.open();
+    const rules = Array.from({ length: 8 }, (_, n) => ({
+      action: 'update',
+      record: 'wallet',
+      signer: { handle: `s${n}` },
+    }));
+    const access = [{ action: 'access', record: 'any' }, ...rules];
+    books.create(Kind.ledger, { handle: 'own', access }, 0);
+    books.create(Kind.wallet, { handle: 'mine' }, 2, GRANTED);
+    const keys = Array.from({ length: 5000 }, (_, n) => new Uint8Array(32).map((_, i) => (n >> (8 * i)) & 255));
+    const row = findHandle(books.state, 2, Kind.wallet, 'mine');
+    const looks = vi.spyOn(KeyMap.prototype, 'get');
+    onTestFinished(() => looks.mockRestore());
+    const asked = () => {
+      const budget = { left: 1_000_000 };
+      const before = looks.mock.calls.length;
+      const is = isGranted(books.state, 2, 'update', Kind.wallet, row, { keys, bearer: null }, null, budget);
+      return [is, budget.left, looks.mock.calls.length - before >= 5000];
+    };
+    const [first, again] = [asked(), asked()];
+    expect([first[0], first[2], again[2]]).toEqual([false, true, false]);
+    expect(again[1]).toBe(first[1]);
+    // Who is made a signer since is known at once.
+    const text = Buffer.from(keys[4000]!).toString('base64');
+    books.create(Kind.signer, { handle: 's3', format: 'ed25519-raw', public: text }, 2, GRANTED);
+    expect(asked()[0]).toBe(true);
+  });
+
+  test('and what a rule shows names each action once: it was answered a thousand times, ten thousand rules over', () => {
+    const world = new World({ record: [{ action: { $in: times(1000, 'update') } }] });
+    const row = findHandle(world.state, 1, Kind.wallet, 'mine');
+    const shown = grantingRules(world.state, 1, 'update', Kind.wallet, row, { keys: [], bearer: null });
+    expect(shown).toContainEqual({ action: { $in: ['update'] } });
+  });
+});
+
+test('policies that come behind eight megabytes of others grant nothing: one request for a ledger of them filled the heap', () => {
+  const filter = { 'data.handle': { $in: Array.from({ length: 1000 }, (_, n) => `${n}`.padEnd(1000, 'x')) } };
+  const long = (count: number) => times(count, 0).map((_, n) => policy({ handle: `p${n}`, filter }));
+  const last = policy({ handle: 'last', values: [{ action: 'update', signer: ANNA }] });
+  const granted = (count: number) =>
+    asks({
+      policies: [...long(count), last],
+      record: [...long(count), last].map(({ handle }) => ({ policy: handle })),
+    });
+  expect([granted(7), granted(9)]).toEqual([true, false]);
 });
 
 describe('signers that carry one key', () => {

@@ -189,7 +189,7 @@ test('compiled schemas are remembered as far as there is room for what they take
     for (const handle of [...handles, ...handles]) expect(wallet(books, { schema: handle })).toBe('ok');
     return compiled;
   };
-  expect(holding(30_000_000)).toBe(6);
+  expect(holding(60_000_000)).toBe(6);
   for (const handle of handles) {
     const next = { handle, record: 'wallet', format: 'json-schema', schema: {}, custom: { version: 2 } };
     expect(said(books.update(Kind.schema, handle, next))).toBe('ok');

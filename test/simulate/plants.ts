@@ -687,7 +687,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'whoever refused agrees once another signs',
-    ['src/core/consent.ts', 'hear(each.proof.public, !isRefused(words))', 'hear(each.proof.public, true)'],
+    ['src/core/consent.ts', "hear(each.proof.public, said === 'yes')", 'hear(each.proof.public, true)'],
   ],
   [
     'of who asks for an intent and refuses it later the first word counts',

@@ -92,7 +92,10 @@ export function targetOf(record: string): Target | null {
 }
 
 export function compileRule(json: RuleJson, narrowed: readonly Narrowing[]): Rule {
-  const { signer, bearer, ...shown } = json;
+  const { signer, bearer, ...rest } = json;
+  // Each action once: who asks which rules there are is told ten thousand of them, and a rule may name a thousand actions.
+  const shown =
+    typeof json.action === 'object' ? { ...rest, action: { $in: [...new Set(alternatives(json.action))] } } : rest;
   let mask = 0;
   for (const action of alternatives(json.action)) {
     const bit = ACTION_NUMBERS.get(action);
@@ -114,7 +117,8 @@ export type Place = 'record' | 'ledger' | 'server';
 const TARGET_COUNT = 2 * PROOF_TARGET;
 /** From so many on, the answers of rules that depend on the key alone are kept by key. */
 const KEPT_RULES_MIN = 4;
-const KEPT_KEYS_MAX = 4096;
+/** More than can have signed one intent, whose thousands of claims each ask for all of them. */
+const KEPT_KEYS_MAX = 65_536;
 /** Words of memory that one of those takes; and what was found for an action and a target, beside the rules. */
 const KEPT_KEY_WORDS = 16;
 const FOUND_WORDS = 16;
@@ -134,6 +138,8 @@ class Found {
   readonly #place: Place;
   #epoch = -1;
   #ledger = -1;
+  /** The first of somebody's keys that passes by itself, or how many they are, as long as somebody holds them. */
+  #firsts = new WeakMap<readonly Uint8Array[], number>();
 
   constructor(place: Place, all: readonly Rule[], action: number) {
     this.#place = place;
@@ -158,30 +164,70 @@ class Found {
   grants(action: number, { keys, bearer }: Caller, scene: RecordScene): boolean {
     const { effort } = scene;
     for (const rule of this.#unsigned) if (holds(rule, action, keys, bearer, scene)) return true;
+    if (this.#kept !== null && this.#signed.length === 0 && this.#place !== 'record') {
+      const first = this.#firstOf(keys, this.#kept, scene);
+      // As if they had been asked one after the other.
+      if (first < keys.length) {
+        setAside(effort, keys.length - first);
+        return true;
+      }
+    } else if (this.#asksEach(action, keys, bearer, scene)) return true;
+    for (const rule of this.#narrow) if (holds(rule, action, keys, bearer, scene)) return true;
+    return false;
+  }
+
+  #firstOf(keys: readonly Uint8Array[], kept: KeyMap<Answer>, scene: RecordScene): number {
+    this.#forgetOld(kept, scene);
+    const known = this.#firsts.get(keys);
+    if (known !== undefined) return known;
+    let first = 0;
+    while (first < keys.length && !this.#answerOf(keys[first]!, kept, scene).passes) first++;
+    this.#firsts.set(keys, first);
+    return first;
+  }
+
+  #asksEach(action: number, keys: readonly Uint8Array[], bearer: Bearer | null, scene: RecordScene): boolean {
+    const { effort } = scene;
     for (let index = 0; index < keys.length; index++) {
       const aside = setAside(effort, keys.length - index);
       if (this.#grantsTo(keys.length === 1 ? keys : [keys[index]!], action, bearer, scene)) return true;
       giveBack(effort, aside);
     }
-    for (const rule of this.#narrow) if (holds(rule, action, keys, bearer, scene)) return true;
     return false;
   }
 
   /** To a key alone, the one in `keys`. */
   #grantsTo(keys: readonly Uint8Array[], action: number, bearer: Bearer | null, scene: RecordScene): boolean {
     if (this.#kept !== null && this.#passes(keys[0]!, this.#kept, scene)) return true;
-    for (const rule of this.#signed) if (holds(rule, action, keys, bearer, scene)) return true;
+    for (const rule of this.#signed) {
+      if (holds(rule, action, keys, bearer, scene)) return true;
+      // Nor does any other, for this key.
+      if (scene.effort.left < 0) return false;
+    }
     return false;
   }
 
+  /** What is kept holds as long as the ledger's signers and circles are what they were. */
+  #forgetOld(kept: KeyMap<Answer>, { state, ledger }: RecordScene): void {
+    const epoch = state.memo.peopleEpoch(ledger);
+    if (this.#epoch === epoch && this.#ledger === ledger && kept.size < KEPT_KEYS_MAX) return;
+    kept.clear();
+    this.#firsts = new WeakMap();
+    this.#epoch = epoch;
+    this.#ledger = ledger;
+  }
+
   #passes(key: Uint8Array, kept: KeyMap<Answer>, scene: RecordScene): boolean {
-    const { ledger, effort } = scene;
-    const epoch = scene.state.memo.peopleEpoch(ledger);
-    if (this.#epoch !== epoch || this.#ledger !== ledger || kept.size >= KEPT_KEYS_MAX) {
-      kept.clear();
-      this.#epoch = epoch;
-      this.#ledger = ledger;
-    }
+    const { effort } = scene;
+    const answer = this.#answerOf(key, kept, scene);
+    // Of the lists of a ledger and the server there are few, so this is asked seldom; each record can have its own.
+    if (this.#place === 'record') effort.left -= answer.cost;
+    return answer.passes && effort.left >= 0;
+  }
+
+  #answerOf(key: Uint8Array, kept: KeyMap<Answer>, scene: RecordScene): Answer {
+    const { effort } = scene;
+    this.#forgetOld(kept, scene);
     let answer = kept.get(key);
     if (answer === undefined) {
       const [{ left }, { read }] = [effort, scene];
@@ -194,9 +240,7 @@ class Found {
       scene.state.memo.holdAnswer(KEPT_KEY_WORDS);
       kept.add(key.slice(), answer);
     }
-    // Of the lists of a ledger and the server there are few, so this is asked seldom; each record can have its own.
-    if (this.#place === 'record') effort.left -= answer.cost;
-    return answer.passes && effort.left >= 0;
+    return answer;
   }
 }
 
