@@ -75,7 +75,7 @@ export async function startService(directory: string, options: StartOptions = {}
 
 /** A client of the service; `headers` go with every request. */
 export const clientOf = ({ url }: Service, headers?: Readonly<Record<string, string>>, agent?: Agent): Client =>
-  connect(url, headers, PATIENCE_MS, agent);
+  connect(url, headers, { answerMsMax: PATIENCE_MS, ...(agent !== undefined && { agent }) });
 
 /** Where intents waited and were served between two readings: means in milliseconds. */
 export interface StageTimes {

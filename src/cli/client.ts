@@ -41,19 +41,24 @@ export interface Client {
   get<Body = StoredRecord>(path: string): Promise<Answer<Body>>;
 }
 
-/**
- * A client of the service at `url`, which ends in `/v2`; paths begin with a slash. `headers` go with every request, and
- * each is waited for so long. Clients share their connections where they get one agent.
- */
+interface ClientOptions {
+  /** How long each answer is waited for. */
+  answerMsMax?: number;
+  /** Whose connections it takes: clients that have one share them. */
+  agent?: http.Agent;
+  /** Told of each new connection, before anything is answered on it. */
+  connected?(): void;
+}
+
+/** A client of the service at `url`, which ends in `/v2`; paths begin with a slash. `headers` go with every request. */
 export function connect(
   url: string,
   headers: Readonly<Record<string, string>> = {},
-  answerMsMax = ANSWER_MS_MAX,
-  agent = agentFor(url),
+  { agent = agentFor(url), ...options }: ClientOptions = {},
 ): Client {
   return {
-    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body), answerMsMax),
-    get: (path) => exchange(agent, 'GET', `${url}${path}`, headers, null, answerMsMax),
+    post: (path, body) => exchange(agent, 'POST', `${url}${path}`, headers, JSON.stringify(body), options),
+    get: (path) => exchange(agent, 'GET', `${url}${path}`, headers, null, options),
   };
 }
 
@@ -69,7 +74,7 @@ function exchange<Body>(
   url: string,
   own: Readonly<Record<string, string>>,
   body: string | null,
-  answerMsMax: number,
+  { answerMsMax = ANSWER_MS_MAX, connected }: Omit<ClientOptions, 'agent'>,
 ): Promise<Answer<Body>> {
   const content =
     body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -92,6 +97,9 @@ function exchange<Body>(
           reject(new Error(`the answer, of status ${response.statusCode}, is no JSON`));
         }
       });
+    });
+    sending.once('socket', () => {
+      if (!sending.reusedSocket) connected?.();
     });
     sending.once('timeout', () => sending.destroy(new Error(`no answer within ${answerMsMax / 1000} s`)));
     sending.once('error', reject);

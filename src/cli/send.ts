@@ -8,12 +8,13 @@ import { KINDS, Kind } from '../core/kinds.ts';
 import { readOwnKey } from './own-key.ts';
 import { Account } from './send/account.ts';
 import { AnswersFile } from './send/answers.ts';
+import { Books } from './send/books.ts';
 import { linesOf } from './send/lines.ts';
 import { NoAnswerError, Sender } from './send/sender.ts';
+import { WIDTH_MAX } from './send/witnesses.ts';
 import { LEDGER, plainUrl, readArgs, readCount, readFilled, TEXT, UsageError } from './usage.ts';
 
 const WIDTH = 64;
-const WIDTH_MAX = 512;
 const PATIENCE_SECONDS = 60;
 const PATIENCE_SECONDS_MAX = 86_400;
 
@@ -69,39 +70,44 @@ function readUrl(text: string): { url: string; kind: Kind } {
   return { url: url.href, kind: kind as Kind };
 }
 
-/** Sends what the file of answers does not know to be in, if the ledger has what it does; resolves as sendAll does. */
-async function sendRest(sender: Sender, answers: AnswersFile, account: Account, width: number) {
-  const { path, newest } = answers;
-  try {
-    if (newest === null || !(await sender.lacks(newest))) return await sendAll(sender, answers, account, width);
-  } catch (error) {
-    if (error instanceof NoAnswerError) return error;
-    throw error;
-  }
-  throw new UsageError(
-    `--answers: ${path} tells of ${newest.handle ?? newest.luid}, which the ledger does not have: its books are older ones, or new; name a new file, and all is sent that they lack`,
-  );
-}
-
 /**
- * Sends all lines, `width` at a time; resolves, where the server was silent for too long, with how. Nothing is on its way
- * any more when it ends.
+ * Sends what the file of answers does not know to be in, if the ledger has what it does, and still has it in the end;
+ * resolves, where the server was silent for too long, with how.
  */
-async function sendAll(
+async function sendRest(
   sender: Sender,
   answers: AnswersFile,
   account: Account,
   width: number,
 ): Promise<NoAnswerError | null> {
+  const books = new Books(sender, answers, width);
+  try {
+    await books.check();
+    await sendAll(sender, answers, books, account, width);
+    await books.check();
+    return null;
+  } catch (error) {
+    if (error instanceof NoAnswerError) return error;
+    throw error;
+  }
+}
+
+/** Sends all lines, `width` at a time. Nothing is on its way any more when it ends. */
+async function sendAll(
+  sender: Sender,
+  answers: AnswersFile,
+  books: Books,
+  account: Account,
+  width: number,
+): Promise<void> {
   const lines = linesOf(process.stdin);
   let [line, failure] = [0, null as Error | null];
   const sendOne = async (number: number, bytes: Buffer): Promise<void> => {
     const sent = sender.prepare(number, bytes);
     const known = 'outcome' in sent ? null : answers.settled(sent.hash);
     if (known !== null) return account.add(known, true);
-    const answer = 'outcome' in sent ? sent : await sender.send(sent);
-    answers.add(answer);
-    account.add(answer, false);
+    if ('outcome' in sent) answers.add(sent);
+    account.add('outcome' in sent ? sent : await books.send(sent), false);
   };
   const work = async (): Promise<void> => {
     try {
@@ -116,6 +122,5 @@ async function sendAll(
     }
   };
   await Promise.all(Array.from({ length: width }, work));
-  if (failure === null || failure instanceof NoAnswerError) return failure;
-  throw failure;
+  if (failure !== null) throw failure;
 }

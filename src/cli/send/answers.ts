@@ -8,9 +8,9 @@
 import { appendFileSync, closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { parseObject } from '../../bridge/json.ts';
 import { isFinal } from '../../core/entry.ts';
-import { isLuid, secondOf } from '../../core/luid.ts';
 import { UsageError } from '../usage.ts';
 import { linesOf } from './lines.ts';
+import { Witnesses } from './witnesses.ts';
 
 /** Where records were sent: what is in one ledger is not in another. */
 export interface Destination {
@@ -38,11 +38,13 @@ export class AnswersFile {
   readonly #fd: number;
   /** By the hash of a record, those of earlier runs that the next answer would not change. */
   readonly #settled: Map<string, SentAnswer>;
+  readonly #witnesses = new Witnesses();
 
   private constructor(path: string, fd: number, settled: Map<string, SentAnswer>) {
     this.path = path;
     this.#fd = fd;
     this.#settled = settled;
+    for (const answer of settled.values()) this.#witnesses.add(answer);
   }
 
   /** Goes on with the file, or makes it. Throws where it is something else, or tells of another destination. */
@@ -58,15 +60,11 @@ export class AnswersFile {
   }
 
   /**
-   * What was made last of what is settled: whoever has come back with older books, or with new ones, does not have it. It
-   * need not have been noted last, since one made long before may wait for its end, or be there from another file.
+   * Of what is settled, of this run too, those among which is the youngest: whoever has come back with older books, or with
+   * new ones, does not have that.
    */
-  get newest(): SentAnswer | null {
-    let newest: SentAnswer | null = null;
-    for (const answer of this.#settled.values()) {
-      if (madeAt(answer) >= madeAt(newest)) newest = answer;
-    }
-    return newest;
+  youngest(width: number): SentAnswer[] {
+    return this.#witnesses.youngest(width);
   }
 
   /** What became of a record, where that is known and stays so. */
@@ -83,6 +81,7 @@ export class AnswersFile {
         `${this.path}: ${(error as Error).message}; what was sent may be in, the same command again goes on`,
       );
     }
+    if (isSettled(answer)) this.#witnesses.add(answer);
   }
 
   close(): void {
@@ -107,7 +106,11 @@ async function readSettled(path: string, destination: Destination): Promise<Map<
       continue;
     }
     const answer = value as SentAnswer | null;
-    if (answer !== null && typeof answer.hash === 'string' && isSettled(answer)) settled.set(answer.hash, answer);
+    if (answer !== null && typeof answer.hash === 'string' && isSettled(answer)) {
+      // Behind all others where it is told of again.
+      settled.delete(answer.hash);
+      settled.set(answer.hash, answer);
+    }
   }
   return settled;
 }
@@ -120,12 +123,6 @@ function checkHead(path: string, head: object | null, { url, ledger }: Destinati
 }
 
 /** What was refused may be taken today, and what waits may have come to its end. */
-function isSettled({ outcome, status }: SentAnswer): boolean {
+export function isSettled({ outcome, status }: SentAnswer): boolean {
   return outcome !== 'refused' && (status === null || isFinal(status));
-}
-
-/** The second in which the record was made; before all others where that is not told. */
-function madeAt(answer: SentAnswer | null): number {
-  const luid = answer?.luid;
-  return typeof luid === 'string' && isLuid(luid) ? secondOf(luid) : -1;
 }

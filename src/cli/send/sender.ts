@@ -53,6 +53,8 @@ export class Sender {
   readonly #path: string;
   #client: Client | null = null;
   #clientMadeAt = 0;
+  #failures = 0;
+  #connections = 0;
 
   constructor(options: SenderOptions, kind: Kind) {
     this.#options = options;
@@ -95,10 +97,25 @@ export class Sender {
     return { line, handle, hash, luid, outcome: 'there', ...((await this.#readEnd(luid)) ?? UNKNOWN_END) };
   }
 
-  /** Whether the ledger has no such intent; other kinds may have been dropped. Rejects with NoAnswerError. */
-  async lacks({ luid }: SentAnswer): Promise<boolean> {
+  /**
+   * Whether the ledger has no such intent, or not at the end it had come to; other kinds may have been dropped. Rejects with
+   * NoAnswerError.
+   */
+  async lacks({ luid, status: noted }: SentAnswer): Promise<boolean> {
     if (this.#kind !== Kind.intent || luid === null) return false;
-    return (await this.#read(luid)).status === 404;
+    const { status, body } = await this.#read(luid);
+    if (status !== 200 || noted === null || !isFinal(noted)) return status === 404;
+    return endIn(body).status !== noted;
+  }
+
+  /** Attempts without an answer of the ledger: somebody else may answer behind one. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** Changes whenever somebody else may answer from now on: behind a failure, and with each new connection. */
+  get turns(): number {
+    return this.#failures + this.#connections;
   }
 
   #isOfKind(luid: unknown): luid is string {
@@ -149,6 +166,7 @@ export class Sender {
       const { reason, detail } = (body as unknown as Partial<Refusal>).data ?? {};
       return { answer: null, why: `${status} ${reason ?? ''}: ${detail ?? ''}`, waitMs: 1000 * (retryAfter ?? 0) };
     } catch (error) {
+      this.#failures++;
       return { answer: null, why: (error as Error).message, waitMs: 0 };
     }
   }
@@ -159,7 +177,8 @@ export class Sender {
     if (this.#client !== null && now - this.#clientMadeAt < TOKEN_MS_USED) return this.#client;
     const { keys, ledger } = this.#options;
     const token = keys === null ? {} : { authorization: `Bearer ${makeToken(keys, ledger, TOKEN_SECONDS)}` };
-    this.#client = connect(this.#server, { 'x-ledger': ledger, prefer: `wait=${WAIT_SECONDS}`, ...token });
+    const headers = { 'x-ledger': ledger, prefer: `wait=${WAIT_SECONDS}`, ...token };
+    this.#client = connect(this.#server, headers, { connected: () => this.#connections++ });
     this.#clientMadeAt = now;
     return this.#client;
   }
