@@ -41,6 +41,17 @@ export interface Client {
   get<Body = StoredRecord>(path: string): Promise<Answer<Body>>;
 }
 
+/** An answer that is no JSON: of what stands before a server, most likely. */
+export class StrangeAnswerError extends Error {
+  override name = 'StrangeAnswerError';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the answer, of status ${status}, is no JSON`);
+    this.status = status;
+  }
+}
+
 interface ClientOptions {
   /** How long each answer is waited for. */
   answerMsMax?: number;
@@ -94,7 +105,7 @@ function exchange<Body>(
           const retryAfter = after === undefined || !/^\d+$/.test(after) ? null : Number(after);
           resolve({ status: response.statusCode!, body: JSON.parse(text) as Body, retryAfter });
         } catch {
-          reject(new Error(`the answer, of status ${response.statusCode}, is no JSON`));
+          reject(new StrangeAnswerError(response.statusCode!));
         }
       });
     });

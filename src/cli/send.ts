@@ -55,7 +55,7 @@ export async function run(args: string[]): Promise<number> {
   for (const piece of account.text()) process.stdout.write(piece);
   if (silence === null) return account.hasLosses ? 1 : 0;
   process.stderr.write(
-    `ayni: no answer for ${patienceMs / 1000} s (${silence.message}). What was sent last may be in; the same command again goes on.\n`,
+    `ayni: no answer for ${patienceMs / 1000} s (${silence.message})${silence.to}. What was sent last may be in; the same command again goes on.\n`,
   );
   return 1;
 }
@@ -102,7 +102,7 @@ async function sendAll(
 ): Promise<void> {
   const lines = linesOf(process.stdin);
   let [line, failure] = [0, null as Error | null];
-  const sendOne = async (number: number, bytes: Buffer): Promise<void> => {
+  const sendOne = async (number: number, bytes: Buffer | null): Promise<void> => {
     const sent = sender.prepare(number, bytes);
     const known = 'outcome' in sent ? null : answers.settled(sent.hash);
     if (known !== null) return account.add(known, true);
@@ -113,7 +113,7 @@ async function sendAll(
     try {
       for (let next = await lines.next(); next.done !== true && failure === null; next = await lines.next()) {
         const number = ++line;
-        if (next.value.toString().trim() !== '') await sendOne(number, next.value);
+        if (next.value?.toString().trim() !== '') await sendOne(number, next.value);
       }
     } catch (error) {
       failure ??= error as Error;

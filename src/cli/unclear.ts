@@ -4,19 +4,35 @@
  */
 import { isObject, type JsonObject } from '../bridge/json.ts';
 
-/** All texts, as they stand in JSON; what is left has numbers, words and signs. */
-const TEXTS = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const NUMBERS = /-?\d[\d.eE+-]*/g;
 
 /** What of this text is not in the value that JSON.parse made of it, or null. */
 export function findUnclear(text: string, value: JsonObject): string | null {
-  const bare = text.replace(TEXTS, '');
+  const bare = withoutTexts(text);
   for (const [number] of bare.matchAll(NUMBERS)) {
     if (digitsOf(number) !== digitsOf(`${Number(number)}`))
       return `${number} is more than a number keeps; write it as a text`;
   }
   // Each member has one colon.
   return bare.split(':').length - 1 === countMembers(value) ? null : 'an object has two members of one name';
+}
+
+/** What is left of JSON has numbers, words and signs. Not by a pattern: of a text with millions of escapes V8 has none. */
+function withoutTexts(json: string): string {
+  let [bare, from] = ['', 0];
+  for (let open = json.indexOf('"'); open >= 0; open = json.indexOf('"', from)) {
+    bare += json.slice(from, open);
+    from = endOfText(json, open + 1);
+  }
+  return bare + json.slice(from);
+}
+
+/** Behind the quote that ends a text, of which the first character is at `from`. */
+function endOfText(json: string, from: number): number {
+  let at = from;
+  while (json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at + 1;
 }
 
 /** Without sign, point and exponent, and the zeros at both ends. */

@@ -246,7 +246,7 @@ slow('where nobody answers it ends, says so, and goes on the next time', async (
   expect(ran.code).toBe(1);
   expect(ran.out).toContain('1 answered: 0 taken, 0 there already, 1 known from before, 0 refused.\n');
   expect(ran.err).toMatch(
-    /^ayni: no answer for 0 s \(.+\)\. What was sent last may be in; the same command again goes on\.\n$/,
+    /^ayni: no answer for 0 s \(.+\), to line 2 \(luz\) for one\. What was sent last may be in; the same command again goes on\.\n$/,
   );
   door.leadTo(await serverOfTest({ directory }));
   const again = await send(input, ...flags);
@@ -311,6 +311,71 @@ test('what is not the answer of a ledger to this record is none', async () => {
     ]);
     expect(ran.err).toMatch(/^ayni: no answer for 0 s \(the answer, of status \d+, is /);
   }
+});
+
+test('a line that is too large for a proxy is refused, and the others go on', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest();
+  for (const text of ['<html>413 Request Entity Too Large</html>', 'null']) {
+    const url = await answering((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part) => parts.push(part));
+      request.once('end', async () => {
+        const body = Buffer.concat(parts);
+        if (body.length > 1000) {
+          response.writeHead(413).end(text);
+          return;
+        }
+        const headers = { 'content-type': 'application/json' };
+        const { status, body: answer } = await post(`${server.url}/wallets`, body, headers);
+        response.writeHead(status).end(answer);
+      });
+    });
+    const input = linesOf([
+      { handle: 'much', custom: { text: 'x'.repeat(1000) } },
+      { handle: `little-${text.length}` },
+    ]);
+    const ran = await send(input, `${url}/v2/wallets`, '--key', file, '--answers', answersFile());
+    expect([ran.code, ran.err]).toEqual([1, '']);
+    expect(ran.out).toContain(
+      '1 refused    413, as line 1 (much): what stands before the server takes none that is so large\n',
+    );
+    expect(ran.out).toContain(' 1 in\n');
+  }
+});
+
+async function post(url: string, body: Buffer, headers: Record<string, string>) {
+  const answer = await fetch(url, { method: 'POST', body, headers });
+  return { status: answer.status, body: await answer.text() };
+}
+
+test('a line that ends its connection by its size is named', async () => {
+  const { file } = await makeKeyFile();
+  const url = await answering((request) => request.socket.destroy());
+  const input = linesOf([{ handle: 'much', custom: { text: 'x'.repeat(5_000_000) } }]);
+  const flags = ['--key', file, '--answers', answersFile(), '--patience', '0'];
+  const ran = await send(input, `${url}/v2/wallets`, ...flags);
+  expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('), to line 1 (much) for one. What was sent')]);
+});
+
+slow('a line of more than 16 MiB is refused, and one with millions of escapes is read', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest();
+  const long = JSON.stringify({ handle: 'long', custom: { text: 'x'.repeat(16 * 1024 * 1024) } });
+  const escapes = JSON.stringify({ handle: 'escapes', custom: { text: '\n'.repeat(8_000_000) } });
+  const answers = answersFile();
+  const flags = ['--key', file, '--answers', answers, '--width', '1', '--patience', '0'];
+  const ran = await send(`${long}\n{"handle":"ana"}\n${long}`, `${server.url}/wallets`, ...flags);
+  expect([ran.code, ran.err]).toEqual([1, '']);
+  expect(answersIn(answers).map(({ line, outcome, reason }) => [line, outcome, reason])).toEqual([
+    [1, 'refused', 'input.too-long'],
+    [2, 'taken', null],
+    [3, 'refused', 'input.too-long'],
+  ]);
+  // The server takes no such body, and may close before it was heard: then the line is named.
+  const escaped = await send(`${escapes}\n`, `${server.url}/wallets`, ...flags);
+  expect(escaped.code).toBe(1);
+  expect(escaped.out + escaped.err).toContain('line 1 (escapes)');
 });
 
 test('nobody makes it wait for longer than its patience', async () => {

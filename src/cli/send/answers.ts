@@ -99,7 +99,7 @@ function endsLine(fd: number): boolean {
 async function readSettled(path: string, destination: Destination): Promise<Map<string, SentAnswer> | null> {
   let settled: Map<string, SentAnswer> | null = null;
   for await (const line of linesOf(createReadStream(path))) {
-    const value = parseObject(line);
+    const value = line === null ? null : parseObject(line);
     if (settled === null) {
       checkHead(path, value, destination);
       settled = new Map();

@@ -13,10 +13,11 @@ import { KINDS, Kind } from '../../core/kinds.ts';
 import { canon } from '../../proof/canon.ts';
 import { sha256Hex } from '../../proof/digest.ts';
 import type { KeyPair } from '../../proof/keys.ts';
-import { type Answer, type Client, connect, type Refusal, type StoredRecord } from '../client.ts';
+import { type Answer, type Client, connect, type Refusal, type StoredRecord, StrangeAnswerError } from '../client.ts';
 import { makeToken } from '../token.ts';
 import { findUnclear } from '../unclear.ts';
 import type { Destination, SentAnswer } from './answers.ts';
+import { LINE_MIB_MAX } from './lines.ts';
 
 /** How long the server may wait for an intent's end before it answers; a bridge may take longer. */
 const WAIT_SECONDS = 1;
@@ -28,6 +29,8 @@ const PAUSE_MS_MAX = 5_000;
 /** No answer came for as long as was waited. What was sent is in, or it is not. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError';
+  /** Which line had none, as the end of a sentence. */
+  to = '';
 }
 
 /** What is sent, and what it is known by. */
@@ -64,7 +67,8 @@ export class Sender {
   }
 
   /** What the line asks to be sent: data, which is signed now, or a record that somebody has signed. Or why it cannot be. */
-  prepare(line: number, bytes: Buffer): Outgoing | SentAnswer {
+  prepare(line: number, bytes: Buffer | null): Outgoing | SentAnswer {
+    if (bytes === null) return refusal({ line }, 'input.too-long', `the line has more than ${LINE_MIB_MAX} MiB`);
     const value = parseObject(bytes);
     if (value === null) return refusal({ line }, 'input.no-object', 'the line is no JSON object');
     const isSigned = isObject(value.data) && isObject(value.meta) && typeof value.hash === 'string';
@@ -80,8 +84,19 @@ export class Sender {
     return { line, handle: typeof handle === 'string' ? handle : null, hash, body };
   }
 
-  /** Rejects with NoAnswerError. */
+  /** Rejects with NoAnswerError, which names the line. */
   async send(sent: Outgoing): Promise<SentAnswer> {
+    try {
+      return await this.#send(sent);
+    } catch (error) {
+      const { line, handle } = sent;
+      if (error instanceof NoAnswerError)
+        error.to = `, to line ${line}${handle === null ? '' : ` (${handle})`} for one`;
+      throw error;
+    }
+  }
+
+  async #send(sent: Outgoing): Promise<SentAnswer> {
     const { line, handle, hash } = sent;
     const { status, body } = await this.#ask(
       (client) => client.post(this.#path, sent.body),
@@ -159,6 +174,7 @@ export class Sender {
     try {
       const answer = await request(this.#connected());
       const { status, body, retryAfter } = answer;
+      if (status === TOO_LARGE && !isEnvelope(body)) return TOO_LARGE_FOR_PROXY;
       // What stands before a server may say anything in its place.
       if (!isEnvelope(body) || (status < 300 && !isIt(body)))
         throw new Error(`the answer, of status ${status}, is not the ledger's`);
@@ -166,6 +182,7 @@ export class Sender {
       const { reason, detail } = (body as unknown as Partial<Refusal>).data ?? {};
       return { answer: null, why: `${status} ${reason ?? ''}: ${detail ?? ''}`, waitMs: 1000 * (retryAfter ?? 0) };
     } catch (error) {
+      if (error instanceof StrangeAnswerError && error.status === TOO_LARGE) return TOO_LARGE_FOR_PROXY;
       this.#failures++;
       return { answer: null, why: (error as Error).message, waitMs: 0 };
     }
@@ -197,6 +214,19 @@ interface Attempt {
   why: string;
   waitMs: number;
 }
+
+const TOO_LARGE = 413;
+const TOO_LARGE_FOR_PROXY: Attempt = {
+  answer: {
+    status: TOO_LARGE,
+    body: {
+      data: { reason: String(TOO_LARGE), detail: 'what stands before the server takes none that is so large' },
+    } as unknown as StoredRecord,
+    retryAfter: null,
+  },
+  why: '',
+  waitMs: 0,
+};
 
 type End = Pick<SentAnswer, 'status' | 'reason' | 'detail'>;
 
