@@ -4,6 +4,7 @@
  * What always holds: it may be killed at any moment, and so may the server; the same command again goes on, and does
  * nothing twice.
  */
+import { fstatSync } from 'node:fs';
 import { KINDS, Kind } from '../core/kinds.ts';
 import { readOwnKey } from './own-key.ts';
 import { Account } from './send/account.ts';
@@ -32,7 +33,7 @@ know is not done twice, since a record is known by its handle and content.
   --width <n>           so many at once, in no order (${WIDTH}, at most ${WIDTH_MAX}); where a line needs those before it, 1
   --patience <seconds>  a line without an answer is sent again for so long (${PATIENCE_SECONDS}); then all ends
 
-Ends with 0 where all lines are in and no intent was rejected, or may have been since the key may not read it; else
+Ends with 0 where all lines are in, none included, and no intent was rejected, or may have been since the key may not read it; else
 with 1. A line in which a number has more digits than JSON readers keep, or an object two members of one name, is not signed.
 `;
 
@@ -48,11 +49,14 @@ export async function run(args: string[]): Promise<number> {
   const patienceMs = 1000 * readCount('--patience', values.patience, 0, PATIENCE_SECONDS_MAX);
   const keys = values.key === undefined ? null : readOwnKey(values.key);
   if (values.answers === undefined) throw new UsageError('--answers: a file for what becomes of each line is needed');
+  // Node reads a directory as a file with nothing in it.
+  if (fstatSync(process.stdin.fd).isDirectory()) throw new UsageError('standard input: is a directory, and no file');
   const answers = await AnswersFile.open(readFilled('--answers', values.answers), { url, ledger });
   const sender = new Sender({ url, ledger, keys, patienceMs }, kind);
   const account = new Account();
   const silence = await sendRest(sender, answers, account, atOnce).finally(() => answers.close());
   for (const piece of account.text()) process.stdout.write(piece);
+  if (silence === null && account.isEmpty) process.stderr.write('ayni: no line came: standard input had nothing\n');
   if (silence === null) return account.hasLosses ? 1 : 0;
   process.stderr.write(
     `ayni: no answer for ${patienceMs / 1000} s (${silence.message})${silence.to}. What was sent last may be in; the same command again goes on.\n`,

@@ -1,6 +1,6 @@
 /** `ayni send`: whatever ends it, or the server, all lines are in once in the end, and what became of each is told. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -376,6 +376,25 @@ slow('a line of more than 16 MiB is refused, and one with millions of escapes is
   const escaped = await send(`${escapes}\n`, `${server.url}/wallets`, ...flags);
   expect(escaped.code).toBe(1);
   expect(escaped.out + escaped.err).toContain('line 1 (escapes)');
+});
+
+test('a directory is no input, and where no line came at all that is said', async () => {
+  const { file } = await makeKeyFile();
+  const flags = ['http://127.0.0.1:1/v2/wallets', '--key', file, '--answers', answersFile()];
+  const fd = openSync(freshDirectory(), 'r');
+  onTestFinished(() => closeSync(fd));
+  const child = spawn(process.execPath, [AYNI, 'send', ...flags], { stdio: [fd, 'pipe', 'pipe'] });
+  dieWithUs(child);
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  expect([await text(child.stdout!), await text(child.stderr!), await ended]).toEqual([
+    '',
+    'ayni: standard input: is a directory, and no file\n',
+    2,
+  ]);
+  for (const input of ['', '\n  \n']) {
+    const ran = await send(input, ...flags);
+    expect(ran).toMatchObject({ code: 0, err: 'ayni: no line came: standard input had nothing\n' });
+  }
 });
 
 test('nobody makes it wait for longer than its patience', async () => {

@@ -34,6 +34,11 @@ export class Account {
     return [...this.#ends.values()].some(({ first }) => isLost(first));
   }
 
+  /** Whether there was no line at all. */
+  get isEmpty(): boolean {
+    return this.#ends.size === 0;
+  }
+
   *text(): Generator<string> {
     const all = this.#taken + this.#there + this.#noted + this.#refused;
     const counts = [
