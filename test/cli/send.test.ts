@@ -397,6 +397,16 @@ test('a directory is no input, and where no line came at all that is said', asyn
   }
 });
 
+test('a mark of the byte order ahead of the first line is none of it', async () => {
+  const { file } = await makeKeyFile();
+  const server = await serverOfTest();
+  const flags = [`${server.url}/wallets`, '--key', file, '--answers', answersFile(), '--width', '1'];
+  const ran = await send('\ufeff{"handle":"ana"}\n\ufeff{"handle":"luz"}\n', ...flags);
+  expect([ran.code, ran.err]).toEqual([1, '']);
+  expect(ran.out).toContain('2 answered: 1 taken, 0 there already, 0 known from before, 1 refused.\n');
+  expect(ran.out).toContain('input.no-object, as line 2: ');
+});
+
 test('nobody makes it wait for longer than its patience', async () => {
   const { file } = await makeKeyFile();
   const envelope = JSON.stringify({ data: { reason: 'api.unexpected-error' }, meta: { proofs: [] } });
