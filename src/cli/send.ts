@@ -13,7 +13,7 @@ import { Books } from './send/books.ts';
 import { linesOf } from './send/lines.ts';
 import { NoAnswerError, Sender } from './send/sender.ts';
 import { WIDTH_MAX } from './send/witnesses.ts';
-import { LEDGER, plainUrl, readArgs, readCount, readFilled, TEXT, UsageError } from './usage.ts';
+import { LEDGER, plainUrl, readArgs, readCount, readFilled, readLedger, TEXT, UsageError } from './usage.ts';
 
 const WIDTH = 64;
 const PATIENCE_SECONDS = 60;
@@ -29,7 +29,7 @@ know is not done twice, since a record is known by its handle and content.
 
   --answers <file>      goes on with the file, or makes it; another one for another ledger or kind
   --key <file>          as keygen writes one: signs what is not signed, and a token for ledgers with rules
-  --ledger <handle>     (default: main)
+  --ledger <handle>     (default: main); where no --key is given its luid, too
   --width <n>           so many at once, in no order (${WIDTH}, at most ${WIDTH_MAX}); where a line needs those before it, 1
   --patience <seconds>  a line without an answer is sent again for so long (${PATIENCE_SECONDS}); then all ends
 
@@ -44,10 +44,10 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = readArgs(args, { answers: TEXT, key: TEXT, ledger: LEDGER, width, patience });
   if (positionals.length !== 1) throw new UsageError('one <url>, http://127.0.0.1:4000/v2/intents say');
   const { url, kind } = readUrl(positionals[0]!);
-  const ledger = readFilled('--ledger', values.ledger);
   const atOnce = readCount('--width', values.width, 1, WIDTH_MAX);
   const patienceMs = 1000 * readCount('--patience', values.patience, 0, PATIENCE_SECONDS_MAX);
   const keys = values.key === undefined ? null : readOwnKey(values.key);
+  const ledger = readLedger(values.ledger, keys === null);
   if (values.answers === undefined) throw new UsageError('--answers: a file for what becomes of each line is needed');
   // Node reads a directory as a file with nothing in it.
   if (fstatSync(process.stdin.fd).isDirectory()) throw new UsageError('standard input: is a directory, and no file');

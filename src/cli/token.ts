@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { encodeBase64, type KeyPair } from '../proof/keys.ts';
 import { sign } from '../proof/verify.ts';
 import { readOwnKey } from './own-key.ts';
-import { LEDGER, readCount, readFilled, TEXT } from './usage.ts';
+import { LEDGER, readCount, readLedger, TEXT } from './usage.ts';
 
 const SECONDS = 60;
 const SECONDS_MAX = 86_400;
@@ -24,7 +24,7 @@ export function run(args: string[]): number {
     options: { key: TEXT, ledger: LEDGER, seconds: { ...TEXT, default: String(SECONDS) } },
     strict: true,
   });
-  const aud = readFilled('--ledger', values.ledger);
+  const aud = readLedger(values.ledger, false);
   const seconds = readCount('--seconds', values.seconds, 1, SECONDS_MAX);
   process.stdout.write(`${makeToken(readOwnKey(values.key), aud, seconds)}\n`);
   return 0;

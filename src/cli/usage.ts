@@ -1,5 +1,7 @@
 /** What is typed behind a command, and what is wrong with it. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { isLedgerHandle, LEDGER_HANDLE_MAX } from '../core/address.ts';
+import { isLuid } from '../core/luid.ts';
 
 /** A command line that cannot be used; the message is meant for whoever typed it. Ends with exit code 2. */
 export class UsageError extends Error {
@@ -26,6 +28,15 @@ export function readArgs<Options extends NonNullable<ParseArgsConfig['options']>
 export function readFilled(what: string, text: string): string {
   if (text.trim() !== '') return text;
   throw new UsageError(`${what}: must not be empty`);
+}
+
+/** The ledger that requests or a token are for, as the server reads it. Tokens name it by its handle alone. */
+export function readLedger(text: string, takesLuid: boolean): string {
+  if (isLedgerHandle(text) || (takesLuid && isLuid(text))) return text;
+  if (isLuid(text)) throw new UsageError("--ledger: must be the ledger's handle, not its luid: tokens name it so");
+  throw new UsageError(
+    `--ledger: must be the handle of a ledger: letters, digits and _ - + . and ${LEDGER_HANDLE_MAX} of them at most`,
+  );
 }
 
 /** A URL that has nothing in it beside a place, else null: a password would be told with every error, and be kept in files. */

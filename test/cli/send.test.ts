@@ -496,6 +496,9 @@ slow('of an intent that its sender may not read it is not said that it came to i
   }
 });
 
+/** Of a ledger. */
+const LUID = '$ldg.0f1lP0000000000ab';
+
 slow('what cannot be used is named, and nothing is sent', async () => {
   const { file } = await makeKeyFile();
   const url = 'http://127.0.0.1:1/v2/wallets';
@@ -514,6 +517,10 @@ slow('what cannot be used is named, and nothing is sent', async () => {
     [`${strange} is no file of answers`, url, '--answers', strange],
     ['/dev/full is no file', url, '--answers', '/dev/full'],
     ['--width', url, '--answers', answersFile(), '--width', '0'],
+    ['--ledger: must be the handle of a ledger', url, '--answers', answersFile(), '--ledger', 'caf\u20ac'],
+    ['--ledger: must be the handle of a ledger', url, '--answers', answersFile(), '--ledger', ''],
+    ['--ledger: must be the handle of a ledger', url, '--answers', answersFile(), '--ledger', 'x'.repeat(129)],
+    ["--ledger: must be the ledger's handle, not its luid", url, '--answers', answersFile(), '--ledger', LUID],
     ['--patience', url, '--answers', answersFile(), '--patience', 'long'],
   ];
   for (const [says, ...args] of cases) {
@@ -522,6 +529,15 @@ slow('what cannot be used is named, and nothing is sent', async () => {
     expect(ran.err).toContain(says);
   }
   expect(readFileSync(strange, 'utf8')).toBe('{"handle":"ana"}\n');
+  for (const [ledger, says] of [
+    ['caf\u20ac', 'must be the handle of a ledger'],
+    [LUID, "must be the ledger's handle, not its luid"],
+  ] as const) {
+    const token = await ayniProcess('token', '--key', file, '--ledger', ledger);
+    expect([token.code, token.out, token.err]).toEqual([2, '', expect.stringContaining(`--ledger: ${says}`)]);
+  }
+  const byLuid = await send('\n', url, '--answers', answersFile(), '--ledger', LUID);
+  expect(byLuid.code).toBe(0);
   const unsigned = await send('{"handle":"ana"}\n', url, '--answers', answersFile());
   expect([unsigned.code, unsigned.out]).toEqual([
     1,
