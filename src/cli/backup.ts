@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { hex } from '../core/bytes.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { type Disk, type DiskFile, readWhole, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
-import { segmentSeq } from '../storage/format.ts';
+import { segmentName, segmentSeq } from '../storage/format.ts';
 import { KEY_FILE, KEY_FILE_BYTES_MAX, readKeyFile, writeKeyFile } from '../storage/key-file.ts';
 import { END_FILE } from '../storage/known-end.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
@@ -91,27 +91,55 @@ export function copyBooks(
     const names = pinned.readdir(from);
     const key = findKey({ disk, directory: from, key: given }, pinned).public;
     if (withKey && readKeyFile(disk, from) === null) throw new Error(`${from} holds no ${KEY_FILE} to copy`);
-    if (disk.exists(to) && disk.readdir(to).length > 0) {
-      throw new Error(`${to} is not empty; a copy goes to a new or empty directory`);
-    }
-    disk.mkdir(to);
+    claim(disk, to);
+    const made = [CLAIM];
     const segments = names.filter((name) => segmentSeq(name) > 0).reverse();
     // First, so that a copy that is cut off before it has the end is known to be short of it.
     const ends = names.filter((name) => name === END_FILE);
     const parts = names.filter(isPartName);
     const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
-    const bytes = orNothing(disk, from, to, () => {
+    const bytes = orNothing(disk, from, to, made, () => {
       let sum = 0;
-      for (const name of [...ends, ...segments, ...parts, ...snapshots]) sum += copyFile(disk, pinned, from, to, name);
+      for (const name of [...ends, ...segments, ...parts, ...snapshots]) {
+        made.push(name, name + TEMPORARY);
+        sum += copyFile(disk, pinned, from, to, name);
+      }
       if (withKey) {
+        made.push(KEY_FILE, KEY_FILE + TEMPORARY);
         const bytes = readWhole(disk, join(from, KEY_FILE), KEY_FILE_BYTES_MAX);
         writeKeyFile(disk, to, bytes, 'leave --with-key out, and keep a copy of the key elsewhere');
       }
+      disk.unlink(join(to, CLAIM));
       return sum;
     });
     return { segments: segments.length, snapshots: snapshots.length, parts: parts.length, bytes, key };
   } finally {
     pinned.release();
+  }
+}
+
+/** Lies in the directory while it is filled: of two that begin at once, one can make it. Called like half a segment, which no start passes by. */
+const CLAIM = segmentName(Number.MAX_SAFE_INTEGER) + TEMPORARY;
+
+/** Takes a new or empty directory for this copy alone. */
+function claim(disk: Disk, to: string): void {
+  const taken = new Error(`${to} is not empty; a copy goes to a new or empty directory`);
+  if (disk.exists(to) && disk.readdir(to).length > 0) throw taken;
+  disk.mkdir(to);
+  const path = join(to, CLAIM);
+  let file: DiskFile;
+  try {
+    file = disk.open(path, 'create');
+  } catch (error) {
+    throw errorCode(error as Error) === 'EEXIST' ? taken : error;
+  }
+  try {
+    file.close();
+    // Another may have ended meanwhile.
+    if (disk.readdir(to).length > 1) throw taken;
+  } catch (error) {
+    disk.unlink(path);
+    throw error;
   }
 }
 
@@ -146,13 +174,13 @@ function copyBytes(source: DiskFile, target: DiskFile): void {
   }
 }
 
-/** Where the work fails, what it made goes: nobody shall take half a copy for one. */
-function orNothing<T>(disk: Disk, from: string, to: string, work: () => T): T {
+/** Where the work fails, what it `made` goes: nobody shall take half a copy for one. */
+function orNothing<T>(disk: Disk, from: string, to: string, made: string[], work: () => T): T {
   try {
     return work();
   } catch (error) {
     const failure = error as Error;
-    const left = clear(disk, to)
+    const left = clear(disk, to, made)
       ? `nothing of it is left in ${to}`
       : `files of it are still in ${to}, which no server is to be started on`;
     const told = new Error(`the copy failed (${failure.message}); ${left}, and ${from} is as it was`);
@@ -160,10 +188,12 @@ function orNothing<T>(disk: Disk, from: string, to: string, work: () => T): T {
   }
 }
 
-/** Empties a directory; false where the disk does not let it. The order of names still keeps a server from starting there. */
-function clear(disk: Disk, directory: string): boolean {
+/** Takes away what was made; false where the disk does not let it. The order of names still keeps a server from starting there. */
+function clear(disk: Disk, directory: string, made: string[]): boolean {
   try {
-    for (const name of disk.readdir(directory)) disk.unlink(join(directory, name));
+    for (const name of disk.readdir(directory)) {
+      if (made.includes(name)) disk.unlink(join(directory, name));
+    }
     disk.syncDirectory(directory);
     return true;
   } catch {

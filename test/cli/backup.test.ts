@@ -112,6 +112,14 @@ describe('ayni backup', () => {
     if (given[1]?.endsWith('/copy')) expect(existsSync(given[1])).toBe(false);
   });
 
+  test('of two at once to one directory, one makes it and the other touches nothing of it', async () => {
+    const to = fresh();
+    const both = await Promise.all([0, 1].map(() => ayniProcess('backup', books, to, '--no-check')));
+    expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(both.map(({ err }) => err).join('')).toMatch(/^ayni: .*\/copy is not empty; [^\n]*\n$/);
+    expect(filesIn(to, /./)).toEqual(filesIn(books, /^(journal|snapshot|part)-/));
+  });
+
   test('fills an empty directory', async () => {
     const to = fresh();
     mkdirSync(to);
@@ -170,6 +178,26 @@ describe.each<[string, Shape]>([
     // The last calls alone leave a whole copy, and a share may be without them.
     if (shape === 'one' || isLong) expect(ends.whole).toBeGreaterThan(0);
     if (shape !== 'one') expect(ends.refused).toBeGreaterThan(often(0, 3));
+  });
+
+  test('that another has made since the directory was seen to be empty is left as it is', async () => {
+    const { disk } = await lived(shape);
+    const made = (): string[] => disk.readdir(TO).map((name) => `${name} ${disk.identity(join(TO, name))}`);
+    let other: string[] | null = null;
+    const late = new Proxy<Disk>(disk, {
+      get: (_, name: keyof Disk) => {
+        return (...args: [string, string, () => void]): unknown => {
+          if (name === 'mkdir' && other === null) {
+            other = [];
+            copyBooks(disk, DIRECTORY, TO, false);
+            other = made();
+          }
+          return (disk[name] as (...args: unknown[]) => unknown)(...args);
+        };
+      },
+    });
+    expect(() => copyBooks(late, DIRECTORY, TO, false)).toThrow(/is not empty/);
+    expect(made()).toEqual(other);
   });
 
   test.each(['ENOSPC', 'EIO'])('that meets %s at any call leaves nothing, and the books as they were', async (code) => {
