@@ -40,7 +40,7 @@ export function startText(error: Error, directory: string): string {
   if (isOutOfMemory(error))
     return `${memoryText(error)} Nothing acknowledged is lost. ${MORE_MEMORY}, then start again.`;
   if (errorCode(error) === '' || isDefect(error)) return error.stack ?? String(error);
-  return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory)}, then start again.`;
+  return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory, ' (with --read-only: read)')}, then start again.`;
 }
 
 const FULL = {
@@ -116,7 +116,7 @@ const REMEDIES: Readonly<Record<DamageKind, string>> = {
 };
 
 /** What to do about an error of the system, met in the directory. */
-export function remedy(error: Error, directory: string): string {
+export function remedy(error: Error, directory: string, exception = ''): string {
   switch (errorCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -124,7 +124,7 @@ export function remedy(error: Error, directory: string): string {
       return 'Make room on the disk, or raise the limit of this user';
     case 'EACCES':
     case 'EPERM':
-      return `See that this user may read and write ${directory} and every file in it (with --read-only: read)`;
+      return `See that this user may read and write ${directory} and every file in it${exception}`;
     case 'EROFS':
       return `The disk of ${directory} is mounted read-only: mount it writable; under systemd name it by ReadWritePaths=; where nobody has made it so, the system has: look at the log of the system, as for a device that fails`;
     case 'EMFILE':

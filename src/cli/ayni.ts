@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `ayni <command>`: each tool by its name, loaded when it is asked for, so that none waits for the others' packages. */
 import { fstatSync, writeSync } from 'node:fs';
+import { SEMVER } from '../http/version.ts';
 import { errorText } from '../storage/system-error.ts';
 import { isUsageError } from './usage.ts';
 
@@ -36,7 +37,7 @@ const TOOLS: Record<string, Tool> = {
   demo: { about: 'kill a server at work, and check every answer it gave', load: () => import('./demo.ts') },
 };
 
-const HELP = `ayni <command> [--help]
+const HELP = `ayni <command> [--help], or ayni --version
 
 ${Object.entries(TOOLS)
   .map(([name, { about }]) => `  ${name.padEnd(11)}${about}`)
@@ -44,6 +45,11 @@ ${Object.entries(TOOLS)
 `;
 
 async function main([name = '--help', ...args]: string[]): Promise<number | undefined> {
+  if (name === 'help' && args.length > 0) return main([args[0]!, '--help']);
+  if (name === '--version') {
+    process.stdout.write(`${SEMVER}\n`);
+    return 0;
+  }
   if (name === '--help' || name === '-h' || name === 'help') {
     hearOutput();
     process.stdout.write(HELP);

@@ -35,6 +35,7 @@ import {
 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { pin } from '../../src/storage/pinned.ts';
+import { remedy, startText } from '../../src/trouble.ts';
 import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
@@ -67,6 +68,12 @@ test.each([
   expect(countText(count)).toBe(text);
 });
 
+test('who follows is told of no flag that a server has', () => {
+  const error = Object.assign(new Error('no rights'), { code: 'EACCES' });
+  expect(remedy(error, '/copy')).toBe('See that this user may read and write /copy and every file in it');
+  expect(startText(error, '/books')).toContain('every file in it (with --read-only: read), then start again.');
+});
+
 describe('ayni', () => {
   test('lists its commands, and each tells of itself', async () => {
     const { code, out } = await ayniProcess();
@@ -96,6 +103,13 @@ describe('ayni', () => {
     }
     // The list of commands was told by it, and neither modules nor programs knew it.
     for (const name of ['verify', 'serve']) expect(await ayniProcess(name, '-h')).toEqual(told.get(name));
+    for (const name of ['send', 'serve']) expect(await ayniProcess('help', name)).toEqual(told.get(name));
+    expect(await ayniProcess('help', 'nothing')).toMatchObject({ code: 2, out: '' });
+  });
+
+  test('tells its version, which is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(await ayniProcess('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
   test('a flag that the demo does not know is refused: it was passed over, and a ledger killed', async () => {
