@@ -180,6 +180,22 @@ test('policies that come behind eight megabytes of others grant nothing: one req
   expect([granted(7), granted(9)]).toEqual([true, false]);
 });
 
+test('policies of other things take nothing from that, however many they are', () => {
+  const books = openBooks();
+  const last = { handle: 'last', schema: 'access', record: 'wallet', values: [{ action: 'update', signer: ANNA }] };
+  const data = { handle: 'own', access: [], config: { 'access.strategy': 'policy-based' } };
+  make(books, Kind.ledger, data, 0);
+  books.create(Kind.policy, last, 2, GRANTED);
+  books.create(Kind.policy, { ...last, handle: 'gate', record: 'any', values: [{ action: 'access' }] }, 2, GRANTED);
+  for (let n = 0; n < 9000; n++) {
+    books.create(Kind.policy, { handle: `s${n}`, schema: 'other', record: 'wallet', values: [] }, 2, GRANTED);
+  }
+  books.create(Kind.wallet, { handle: 'mine' }, 2, GRANTED);
+  const row = findHandle(books.state, 2, Kind.wallet, 'mine');
+  const keys = [Buffer.from(ANNA.public, 'base64')];
+  expect(isGranted(books.state, 2, 'update', Kind.wallet, row, { keys, bearer: null })).toBe(true);
+});
+
 describe('signers that carry one key', () => {
   const key = new Uint8Array(32).fill(3);
   const text = Buffer.from(key).toString('base64');

@@ -37,8 +37,8 @@ const DEPTH_MAX = 16;
 const VISITS_MAX = 1000;
 const LIST_VISITS_MAX = 20_000;
 const RULES_MAX = 10_000;
-/** And so do what they take of a memo's room together: those that come behind eight megabytes of others say nothing. */
-const WEIGHT_MAX = 8000;
+/** Kilobytes that they were read from together: those that come behind say nothing. */
+const TEXT_MAX = 8000;
 /** Rules that are taken over with the effort of one visit. */
 const RULES_PER_VISIT = 16;
 
@@ -78,7 +78,7 @@ class ListBuilder {
   readonly #parts = new Map<number, PolicyPart>();
   #visits = 0;
   #listVisits = 0;
-  #weight = 0;
+  #text = 0;
 
   constructor(state: State, ledger: number, before: Rules | null) {
     this.#state = state;
@@ -119,7 +119,7 @@ class ListBuilder {
   #addPolicy(row: number, narrowed: readonly Narrowing[], depth: number): void {
     const rules = this.#rules;
     if (depth >= DEPTH_MAX || rules.length >= RULES_MAX || this.#path.includes(row)) return;
-    if (++this.#visits > VISITS_MAX || this.#weight > WEIGHT_MAX) return;
+    if (++this.#visits > VISITS_MAX || this.#text > TEXT_MAX) return;
     const { narrowing, values, extended } = this.#part(this.#state.rows.at.get(row));
     if (values.length === 0 && extended.length === 0) return;
     const within = [...narrowed, narrowing];
@@ -144,7 +144,8 @@ class ListBuilder {
       memo.setPolicy(at, part);
     }
     this.#parts.set(at, part);
-    this.#weight += part.weight;
+    // A policy of other things has none.
+    this.#text += part.weight - 1;
     return part;
   }
 }
