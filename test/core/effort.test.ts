@@ -160,6 +160,32 @@ describe('what is asked again and again of one thing is found out once, and take
     expect(asked()[0]).toBe(true);
   });
 
+  test.each([
+    ['a few rules, asked one by one', 1],
+    ['more, whose answers are kept by key', 8],
+  ])(
+    'a grant takes what finding it took, whoever signed too: payments of a hundred wallets with two signatures waited for ever; %s',
+    (_, count) => {
+      const books = Books.open();
+      const key = new Uint8Array(32).fill(9);
+      const signer = { public: Buffer.from(key).toString('base64') };
+      const rules = times(count, { action: 'update', record: 'wallet', signer });
+      books.create(Kind.ledger, { handle: 'own', access: [{ action: 'access', record: 'any' }, ...rules] }, 0);
+      books.create(Kind.wallet, { handle: 'mine' }, 2, GRANTED);
+      const row = findHandle(books.state, 2, Kind.wallet, 'mine');
+      for (const keys of [
+        [key, new Uint8Array(32)],
+        [new Uint8Array(32), key],
+      ]) {
+        const budget = { left: 10_000_000 };
+        const caller = { keys, bearer: null };
+        for (let wallet = 0; wallet < 1000; wallet++) {
+          expect(isGranted(books.state, 2, 'update', Kind.wallet, row, caller, null, budget)).toBe(true);
+        }
+      }
+    },
+  );
+
   test('and what a rule shows names each action once: it was answered a thousand times, ten thousand rules over', () => {
     const world = new World({ record: [{ action: { $in: times(1000, 'update') } }] });
     const row = findHandle(world.state, 1, Kind.wallet, 'mine');

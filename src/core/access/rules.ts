@@ -162,15 +162,10 @@ class Found {
    * effort: strangers may have signed too, and what they are known by must not take from others what these may do.
    */
   grants(action: number, { keys, bearer }: Caller, scene: RecordScene): boolean {
-    const { effort } = scene;
     for (const rule of this.#unsigned) if (holds(rule, action, keys, bearer, scene)) return true;
     if (this.#kept !== null && this.#signed.length === 0 && this.#place !== 'record') {
       const first = this.#firstOf(keys, this.#kept, scene);
-      // As if they had been asked one after the other.
-      if (first < keys.length) {
-        setAside(effort, keys.length - first);
-        return true;
-      }
+      if (first < keys.length) return true;
     } else if (this.#asksEach(action, keys, bearer, scene)) return true;
     for (const rule of this.#narrow) if (holds(rule, action, keys, bearer, scene)) return true;
     return false;
@@ -190,8 +185,9 @@ class Found {
     const { effort } = scene;
     for (let index = 0; index < keys.length; index++) {
       const aside = setAside(effort, keys.length - index);
-      if (this.#grantsTo(keys.length === 1 ? keys : [keys[index]!], action, bearer, scene)) return true;
+      const isGranting = this.#grantsTo(keys.length === 1 ? keys : [keys[index]!], action, bearer, scene);
       giveBack(effort, aside);
+      if (isGranting) return true;
     }
     return false;
   }
