@@ -110,6 +110,7 @@ export function copyBooks(
         writeKeyFile(disk, to, bytes, 'leave --with-key out, and keep a copy of the key elsewhere');
       }
       disk.unlink(join(to, CLAIM));
+      disk.syncDirectory(to);
       return sum;
     });
     return { segments: segments.length, snapshots: snapshots.length, parts: parts.length, bytes, key };

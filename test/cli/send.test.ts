@@ -670,3 +670,32 @@ test.each([
   expect([ran.code, ran.out]).toEqual([2, '']);
   expect(ran.err).toContain(`tells of P-${youngest}, which the ledger does not have as completed`);
 });
+
+test('what was noted before the last is asked for in the end, too: a server that changed unseen was believed with one line', async () => {
+  const { file } = await makeKeyFile();
+  let made = 0;
+  const url = await answering((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part) => parts.push(part));
+    request.once('end', () => {
+      const meta = { proofs: [], status: 'completed' };
+      if (request.method === 'POST') {
+        const luid = `$int.0f1lP1${String(made++).padStart(11, '0')}`;
+        response.writeHead(201).end(JSON.stringify({ ...JSON.parse(Buffer.concat(parts).toString()), luid, meta }));
+        return;
+      }
+      const luid = decodeURIComponent(request.url!.split('/').at(-1)!);
+      // Whoever took the first two is gone once there are ten.
+      const isGone = made >= 10 && Number(luid.slice(-3)) < 2;
+      response.writeHead(isGone ? 404 : 200).end(JSON.stringify({ luid, data: {}, meta }));
+    });
+  });
+  const flags = ['--key', file, '--width', '1', '--answers', answersFile()];
+  const ran = await send(
+    linesOf(Array.from({ length: 10 }, (_, n) => payment(`P-${n}`))),
+    `${url}/v2/intents`,
+    ...flags,
+  );
+  expect([ran.code, ran.out]).toEqual([2, '']);
+  expect(ran.err).toMatch(/tells of P-[01], which the ledger does not have as completed/);
+});

@@ -123,6 +123,6 @@ function checkHead(path: string, head: object | null, { url, ledger }: Destinati
 }
 
 /** What was refused may be taken today, and what waits may have come to its end. */
-export function isSettled({ outcome, status }: SentAnswer): boolean {
+function isSettled({ outcome, status }: SentAnswer): boolean {
   return outcome !== 'refused' && (status === null || isFinal(status));
 }

@@ -7,7 +7,7 @@
  */
 import { runInParallel } from '../parallel.ts';
 import { UsageError } from '../usage.ts';
-import { type AnswersFile, isSettled, type SentAnswer } from './answers.ts';
+import type { AnswersFile, SentAnswer } from './answers.ts';
 import type { Outgoing, Sender } from './sender.ts';
 import { WIDTH_MAX } from './witnesses.ts';
 
@@ -19,11 +19,10 @@ export class Books {
   readonly #sender: Sender;
   readonly #answers: AnswersFile;
   readonly #width: number;
-  /** Of the sender's turns, the last one before which all was there. */
+  /** Of the sender's turns, and of its failures, the last before which all was there. */
   #seen = -1;
+  #failures = -1;
   #checking: Promise<void> | null = null;
-  /** Whether this run has noted one that was taken, and is settled: it is younger than all that were noted before. */
-  #hasTaken = false;
 
   constructor(sender: Sender, answers: AnswersFile, width: number) {
     this.#sender = sender;
@@ -35,7 +34,6 @@ export class Books {
   async send(sent: Outgoing): Promise<SentAnswer> {
     const answer = await this.#sendSurely(sent);
     this.#answers.add(answer);
-    this.#hasTaken ||= answer.outcome === 'taken' && isSettled(answer);
     return answer;
   }
 
@@ -43,33 +41,43 @@ export class Books {
     for (;;) {
       const answer = await this.#sender.send(sent);
       if (this.#seen === this.#sender.turns) return answer;
-      await this.check();
+      this.#checking ??= this.#look().finally(() => {
+        this.#checking = null;
+      });
+      await this.#checking;
       // Whoever gave it may be gone, and this with it: then it is sent to who came after.
       if (!(await this.#sender.lacks(answer))) return answer;
     }
   }
 
-  /** Throws UsageError where the ledger lacks what is noted, NoAnswerError where nobody says whether it does. */
-  check(): Promise<void> {
-    this.#checking ??= this.#check().finally(() => {
-      this.#checking = null;
-    });
-    return this.#checking;
+  /**
+   * Asks for all that tells, until nothing fails meanwhile. Throws UsageError where the ledger lacks what is noted,
+   * NoAnswerError where nobody says whether it does. To be called while nothing is on its way.
+   */
+  async check(): Promise<void> {
+    while (!(await this.#isThere(WIDTH_MAX)));
   }
 
-  async #check(): Promise<void> {
+  /** The same for an answer that somebody else may have given: on a mere new connection the last that were sent tell. */
+  async #look(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      const { failures } = this.#sender;
-      await this.#askForYoungest();
-      // Else some may have been answered by who was there before.
-      if (failures !== this.#sender.failures) continue;
-      this.#seen = this.#sender.turns;
-      return;
+      if (await this.#isThere(this.#failures === this.#sender.failures ? this.#width : WIDTH_MAX)) return;
     }
   }
 
-  async #askForYoungest(): Promise<void> {
-    const noted = this.#answers.youngest(this.#hasTaken ? this.#width : WIDTH_MAX);
+  /** Whether all was answered by those who are there now. */
+  async #isThere(width: number): Promise<boolean> {
+    const { failures, turns } = this.#sender;
+    await this.#askForYoungest(width);
+    // Else some may have been answered by who was there before.
+    if (failures !== this.#sender.failures) return false;
+    this.#seen = turns;
+    this.#failures = failures;
+    return true;
+  }
+
+  async #askForYoungest(width: number): Promise<void> {
+    const noted = this.#answers.youngest(width);
     let missing: SentAnswer | null = null;
     await runInParallel(noted.length, ASKED_AT_ONCE, async (position) => {
       if (missing === null && (await this.#sender.lacks(noted[position]!))) missing = noted[position]!;
