@@ -11,7 +11,7 @@ import type { State } from './core/state.ts';
 import type { Engine } from './engine.ts';
 import { createDefaultLedger } from './genesis.ts';
 import type { KeyPair } from './proof/keys.ts';
-import { urlHost } from './url-host.ts';
+import { urlHost } from './url-text.ts';
 
 /** Where books are, and whether the server that they are to be of is known already. */
 interface Home {

@@ -19,7 +19,7 @@ import { encodeBase64 } from './proof/keys.ts';
 import { holdSidePort, type SidePort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
-import { urlHost } from './url-host.ts';
+import { urlHost } from './url-text.ts';
 import { startWatch, watchFigures } from './watch.ts';
 import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';

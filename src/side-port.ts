@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createPlainServer, type Server, type 
 import type { TLSSocket } from 'node:tls';
 import { type PeerFiles, type Term, termOfPeer } from './peer-tls.ts';
 import { errorCode } from './storage/system-error.ts';
-import { urlHost } from './url-host.ts';
+import { urlHost } from './url-text.ts';
 
 /** The port cannot be had; the message is for the operator. */
 export class ListenError extends Error {

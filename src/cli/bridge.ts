@@ -20,7 +20,7 @@ import { realDisk } from '../storage/disk.ts';
 import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
-import { urlHost } from '../url-host.ts';
+import { urlHost } from '../url-text.ts';
 import { isUsageError, readCount, readFilled, UsageError } from './usage.ts';
 
 const HELP = `npm run bridge -- [flags]

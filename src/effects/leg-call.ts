@@ -12,6 +12,7 @@ import type { State } from '../core/state.ts';
 import { canon } from '../proof/canon.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { outwardText, viewText } from '../render.ts';
+import { withoutSlashes } from '../url-text.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import type { SecureRule } from './secure.ts';
 
@@ -115,13 +116,6 @@ export function addressOf(state: State, bridge: number): { server: string; secur
     secure?: SecureRule[];
   };
   return { server: withoutSlashes(config.server), secure: secure ?? [] };
-}
-
-/** Without those at its end. A pattern would look at those in the middle again and again. */
-function withoutSlashes(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === '/') end--;
-  return text.slice(0, end);
 }
 
 /** Its wallet's name when the bridge was asked, and its symbol's when the money was set aside: that is what claims say. */

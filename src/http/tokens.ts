@@ -20,6 +20,7 @@ import { sha256Hex } from '../proof/digest.ts';
 import { decodePublic, encodeBase64 } from '../proof/keys.ts';
 import { CHECK_BYTES, layCheck, SIGNATURE_BYTES, TEXT_BYTES_MAX } from '../proof/slab.ts';
 import { Recent } from '../recent.ts';
+import { withoutSlashes } from '../url-text.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';
 
@@ -256,13 +257,6 @@ export function absoluteUrl(
 ): string {
   const base = publicUrl === '' ? `${scheme}://${host}` : publicUrl.replace(/\/+(?:v2\/*)?$/, '');
   return `${withoutSlashes(base)}${path}${query === null ? '' : `?${query}`}`;
-}
-
-/** A text without the slashes at its end. A pattern would look at those in the middle of a long host again and again. */
-function withoutSlashes(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === '/') end--;
-  return text.slice(0, end);
 }
 
 function decodeObject(text: string): Record<string, unknown> | null {
