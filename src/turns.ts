@@ -186,7 +186,7 @@ interface Held {
   bytes: number;
 }
 
-/** How many requests there are on their way, and of which ledgers. */
+/** How many requests, or events, there are on their way, and of which ledgers. */
 export class Places {
   readonly #max: Held;
   readonly #held = new Map<number, Held>();

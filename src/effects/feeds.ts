@@ -24,6 +24,7 @@ import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '..
 import { LongMap, near } from '../memory/index.ts';
 import type { Sealer } from '../proof/sealer.ts';
 import { Recent } from '../recent.ts';
+import { Places } from '../turns.ts';
 import {
   type DeliveryView,
   deliveryLuid,
@@ -38,7 +39,6 @@ import { eventCall } from './event-call.ts';
 import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
-import { QueueRoom } from './queue-room.ts';
 import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
 import { inSlices, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
@@ -60,6 +60,8 @@ export interface FeedsOptions {
 
 /** Events queued for one receiver, while there is room for all; further ones are looked up when there is. */
 const QUEUE_MAX = 256;
+/** And for all of them together, some fifty megabytes: half a kilobyte each. What finds no place is read from the log later. */
+const QUEUED_MAX = 100_000;
 /** Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of effects. */
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
@@ -115,7 +117,8 @@ export class Feeds {
   readonly #options: FeedsOptions;
   readonly #events: EventMemo;
   readonly #receivers = new LongMap<number, Receiver>(near);
-  readonly #room: QueueRoom;
+  /** Of what is queued for all of them. */
+  readonly #places: Places;
   /** Those of the books that were not taken up yet. */
   readonly #unopened = new LongMap<number, true>(near);
   /** By the row of the effect. */
@@ -133,7 +136,7 @@ export class Feeds {
   constructor(options: FeedsOptions) {
     this.#options = options;
     this.#events = new EventMemo(options.state);
-    this.#room = new QueueRoom(options.queuedMax);
+    this.#places = new Places(options.queuedMax ?? QUEUED_MAX, Number.POSITIVE_INFINITY);
     this.#seq = options.seq;
   }
 
@@ -183,7 +186,7 @@ export class Feeds {
     const receiver = this.#receivers.get(row);
     if (receiver === undefined) return;
     for (const queued of failedOf(this.#options.state, row)) {
-      if (!this.#room.isThereFor(receiver.ledger)) break;
+      if (!this.#places.hasRoom(receiver.ledger)) break;
       if (!receiver.queue.some((other) => isSame(other, queued))) this.#send(receiver, queued);
     }
     this.#wake(row);
@@ -230,7 +233,7 @@ export class Feeds {
     if (!state.feeds.has(row)) {
       if (known === undefined) return;
       this.#leave(known);
-      this.#room.take(known.ledger, -known.queue.length);
+      for (const _ of known.queue) this.#places.leave(known.ledger, 0);
       this.#receivers.delete(row);
       lanes.cancel(laneOf(row));
     } else if (known === undefined) {
@@ -344,7 +347,7 @@ export class Feeds {
 
   /** Where there is no room, all the same one each: nobody waits for others to be done. */
   #queueMaxOf({ ledger }: Receiver): number {
-    return this.#room.isThereFor(ledger) ? QUEUE_MAX : 1;
+    return this.#places.hasRoom(ledger) ? QUEUE_MAX : 1;
   }
 
   #wants(receiver: Receiver, { entry, row, address }: Placed, event: LedgerEvent): boolean {
@@ -358,7 +361,7 @@ export class Feeds {
   #send(receiver: Receiver, queued: Queued): void {
     const tried: Tried = { ...queued, attempts: 0, detail: '' };
     receiver.queue.push(tried);
-    this.#room.take(receiver.ledger, 1);
+    this.#places.take(receiver.ledger, 0);
     const { row, ledger } = receiver;
     const job: Job = {
       key: 0,
@@ -392,7 +395,10 @@ export class Feeds {
     note({ op: 'delivery', ledger, kind, luid: deliveryLuid(state, row, queued), receiver: luid, ...event }, () => {
       if (this.#receivers.get(row) !== receiver) return;
       const at = receiver.queue.findIndex((other) => isSame(other, queued));
-      if (at >= 0) this.#room.take(receiver.ledger, -receiver.queue.splice(at, 1).length);
+      if (at >= 0) {
+        receiver.queue.splice(at, 1);
+        this.#places.leave(receiver.ledger, 0);
+      }
       if (receiver.mode !== 'full' || receiver.queue.length >= this.#queueMaxOf(receiver) / 2) return;
       this.#move(receiver, { mode: 'reading', from: receiver.from, index: receiver.index });
       this.#read();

@@ -2,9 +2,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { Effects, type EffectsOptions } from '../../src/effects/index.ts';
-import { QueueRoom } from '../../src/effects/queue-room.ts';
 import { WokenWalks } from '../../src/effects/slices.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
+import { Places } from '../../src/turns.ts';
 import { issue } from '../core/books.ts';
 import { SERVER } from '../engine/house.ts';
 import { heldBytes } from '../support/collect.ts';
@@ -562,15 +562,16 @@ describe('what is queued for all receivers together has an end: thousands whose 
   });
 
   test('and what one ledger has queued, or had, leaves room for another', () => {
-    const room = new QueueRoom(QUEUED_MAX);
+    // Counted in events, whose bytes are made when they go.
+    const places = new Places(QUEUED_MAX, Number.POSITIVE_INFINITY);
     const fill = (ledger: number) => {
       let taken = 0;
-      for (; room.isThereFor(ledger); taken++) room.take(ledger, 1);
+      for (; places.hasRoom(ledger); taken++) places.take(ledger, 0);
       return taken;
     };
     expect([fill(1), fill(2), fill(3)]).toEqual([80, 16, 4]);
-    room.take(1, -80);
-    expect([room.isThereFor(2), fill(1)]).toEqual([true, 64]);
+    for (let n = 0; n < 80; n++) places.leave(1, 0);
+    expect([places.hasRoom(2), fill(1)]).toEqual([true, 64]);
   });
 });
 
