@@ -30,6 +30,28 @@ export interface Effort {
   left: number;
 }
 
+/** What was found of something, and the effort that it took. */
+export interface Finding {
+  readonly holds: boolean;
+  readonly cost: number;
+}
+
+/**
+ * Finds out once whether something holds, however often it is asked. It takes the effort that it took each time, so that
+ * nothing hangs on what was kept; what the effort did not reach for is not kept.
+ */
+export function findOnce<K>(found: Map<K, Finding>, key: K, effort: Effort, find: () => boolean): boolean {
+  const known = found.get(key);
+  if (known !== undefined && known.cost <= effort.left) {
+    effort.left -= known.cost;
+    return known.holds;
+  }
+  const { left } = effort;
+  const holds = find();
+  if (effort.left >= 0) found.set(key, { holds, cost: left - effort.left });
+  return holds;
+}
+
 /** Whether a record, seen as `{data, meta}`, passes every filter. Where `effort` runs out on the way, it does not. */
 export function matchesAll(record: object, filters: readonly Filter[], effort?: Effort): boolean {
   return filters.every((filter) => {

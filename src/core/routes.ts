@@ -9,7 +9,7 @@
 import { type Claim, handleOf, objectOf } from './claims/index.ts';
 import { type Condition, type Conditions, compileConditions, holdAll } from './conditions.ts';
 import { Side } from './entry.ts';
-import type { Effort } from './filters.ts';
+import { type Effort, type Finding, findOnce } from './filters.ts';
 import { membersOf } from './members.ts';
 import { BYTES_PER_CHAR } from './norms.ts';
 import { versionAt } from './records.ts';
@@ -43,7 +43,7 @@ export class Participants {
   readonly #state: State;
   readonly #known = new Map<number, Participant>();
   /** What was found of conditions that ask about the intent alone, and what it took: thousands of claims may ask the same. */
-  readonly #judged = new Map<Condition, { holds: boolean; cost: number }>();
+  readonly #judged = new Map<Condition, Finding>();
 
   constructor(state: State) {
     this.#state = state;
@@ -61,23 +61,15 @@ export class Participants {
     return participant;
   }
 
-  /** Whether all of these hold for a claim of the intent. It takes what it took, so that nothing hangs on what was kept. */
+  /** Whether all of these hold for a claim of the intent. */
   holdAll(conditions: readonly Condition[], view: object): boolean {
     return conditions.every((condition) => this.#holds(condition, view));
   }
 
   #holds(condition: Condition, view: object): boolean {
     const { effort } = this;
-    const isShared = condition.path[0] === 'intent';
-    const known = isShared ? this.#judged.get(condition) : undefined;
-    if (known !== undefined && known.cost <= effort.left) {
-      effort.left -= known.cost;
-      return known.holds;
-    }
-    const before = effort.left;
-    const holds = holdAll([condition], view, effort);
-    if (isShared && effort.left >= 0) this.#judged.set(condition, { holds, cost: before - effort.left });
-    return holds;
+    const find = () => holdAll([condition], view, effort);
+    return condition.path[0] === 'intent' ? findOnce(this.#judged, condition, effort, find) : find();
   }
 
   #read(at: number): { value: Participant; held: number } {

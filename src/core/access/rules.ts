@@ -5,7 +5,7 @@
  * without `record` speaks of depends on where it stands: in a record, of the record and its proofs; in a ledger, of the
  * ledger's own record; in the server's configuration, of entering the server and making ledgers in it.
  */
-import { type Filter, matchesAll } from '../filters.ts';
+import { type Filter, type Finding, findOnce, matchesAll } from '../filters.ts';
 import { KINDS } from '../kinds.ts';
 import {
   ACCESS,
@@ -240,7 +240,7 @@ class Found {
   }
 }
 
-/** Whether a key, or a record, passes, and what it took to tell. */
+/** What is kept of a key: whether a rule lets it pass, and what it took to tell. */
 interface Answer {
   readonly passes: boolean;
   readonly cost: number;
@@ -332,7 +332,7 @@ export interface RecordScene extends Scene {
   /** Whether it is enough, where no record is in question, that some would pass. */
   readonly isOfSome: boolean;
   /** What was found of filters: a policy has them once, for a thousand rules. */
-  judged: Map<readonly Filter[], Answer> | null;
+  judged: Map<readonly Filter[], Finding> | null;
 }
 
 /** Whether the rule grants the action it was found for. */
@@ -367,14 +367,5 @@ function isWithin(filters: readonly Filter[], action: number, scene: RecordScene
   if (view === null) return action === ACCESS && scene.isOfSome;
   const { effort } = scene;
   scene.judged ??= new Map();
-  const known = scene.judged.get(filters);
-  // It costs what it did, so that what is granted does not hang on what was kept.
-  if (known !== undefined && known.cost <= effort.left) {
-    effort.left -= known.cost;
-    return known.passes;
-  }
-  const { left } = effort;
-  const passes = matchesAll(view, filters, effort);
-  if (effort.left >= 0) scene.judged.set(filters, { passes, cost: left - effort.left });
-  return passes;
+  return findOnce(scene.judged, filters, effort, () => matchesAll(view, filters, effort));
 }
