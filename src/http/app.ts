@@ -125,7 +125,7 @@ export function createApp(options: Omit<House, 'describe' | 'usual'>): Handler {
     refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
     handle(request, reply) {
       // The port opens after recovery, so whoever gets an answer here gets this one.
-      if (request.path === '/readyz' && !house.engine.isFailed) {
+      if (request.path === '/readyz' && request.method === 'GET' && !house.engine.isFailed) {
         reply.sort = null;
         return house.engine.isCutOff ? sendRefusal({ house, reply }, CUT_OFF) : reply.send(200, READY);
       }

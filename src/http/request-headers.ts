@@ -34,8 +34,8 @@ export class RequestHeaders {
   readonly #prefer: string;
   readonly #length: string;
   readonly #encoding: string;
-  /** All of them, where there is an authorization. */
-  readonly #all: Map<string, string> | null;
+  /** All of them, where there is an authorization, or they are kept. */
+  #all: Map<string, string> | null;
 
   constructor(lines: HeaderLines) {
     named = 0;
@@ -49,6 +49,11 @@ export class RequestHeaders {
     this.#encoding = readIf(lines, Named.encoding, 'transfer-encoding');
     this.isChunked = this.#encoding !== '';
     this.#all = (named & Named.authorization) === 0 ? null : allOf(lines);
+  }
+
+  /** All of them will be there once the native ones are gone. */
+  keep(lines: HeaderLines | null): void {
+    if (lines !== null) this.#all ??= allOf(lines);
   }
 
   /** As RequestHead tells it; `lines` where they are still there. */

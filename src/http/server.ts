@@ -83,6 +83,8 @@ const EMPTY = new Uint8Array(0);
 const PIECES_BYTES_MIN = 1024;
 /** Of a body that is refused, as much is read away so that the client sees the answer instead of a reset. */
 const LINGER_BYTES_MAX = 8 * 1_048_576;
+/** So long one turn of the event loop answers at once, as the entrance lets in. */
+const ANSWERED_NOW_MS = 5;
 /** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
 const GATHERED_MAX = 4096;
 /**
@@ -221,7 +223,7 @@ class Exchange implements Request, Reply, Guest {
 
   /** From the headers on: refuse, answer, or wait for the body. */
   begin(): void {
-    const { hall, handler, options } = this.scene;
+    const { hall, options } = this.scene;
     const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
     if (hasTwoLengths || !isMethod(this.methodSent)) return this.cut();
     const refusal = this.refuseHead(length);
@@ -231,16 +233,33 @@ class Exchange implements Request, Reply, Guest {
     if (isReadAway) {
       this.linger(refusal);
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
-    } else if (refusal !== null) {
-      handler.refuse(refusal, this);
-    } else if ((!isChunked && length === 0) || this.method === 'OPTIONS') {
+    } else if (refusal !== null || (!isChunked && length === 0) || this.method === 'OPTIONS') {
       // Nobody reads what comes with the question for the methods.
-      handler.handle(this, this);
+      this.serve(refusal);
     } else {
       if (length > options.bodyBytesMax) this.linger(refuseBodySize(options.bodyBytesMax));
       else hall.arrive(this);
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));
     }
+  }
+
+  /**
+   * Answers, or has it answered, now or in the next turn of the event loop. What waits for its ledger's turn does not hold up
+   * others, but reads and refusals are answered at once, and tens of thousands may lie behind each other in one connection:
+   * once this turn has gone on for a while, one is put off, and the next one behind it closes their connection.
+   */
+  private serve(refusal: Refusal | null): void {
+    const { hall, handler } = this.scene;
+    if (refusal === null && this.method !== 'GET') return handler.handle(this, this);
+    const answer = () => {
+      if (refusal !== null) handler.refuse(refusal, this);
+      else handler.handle(this, this);
+    };
+    if (performance.now() - hall.turn() < ANSWERED_NOW_MS) return answer();
+    this.headers.keep(this.req);
+    setImmediate(() => {
+      if (this.res !== null) answer();
+    });
   }
 
   /** An answer would not do: what came with the request would be read on, though the answer says that it closes. */
@@ -291,13 +310,14 @@ class Exchange implements Request, Reply, Guest {
     if (!isLast || this.received > chunk.byteLength) this.gather(chunk);
     if (!isLast) return hall.bodies.hold(this, this.pieces.length);
     this.since = hall.turn();
-    this.body = this.pieces === EMPTY ? new Uint8Array(chunk) : this.pieces.subarray(0, this.received);
+    // What comes with a question is let go, for nobody reads it.
+    if (this.method !== 'GET') {
+      this.body = this.pieces === EMPTY ? new Uint8Array(chunk) : this.pieces.subarray(0, this.received);
+    }
     this.pieces = EMPTY;
     hall.arrived(this);
     // The inbox may have filled up since the head was asked about.
-    const refusal = handler.admit(this);
-    if (refusal !== null) handler.refuse(refusal, this);
-    else handler.handle(this, this);
+    this.serve(handler.admit(this));
     this.body = EMPTY;
   }
 

@@ -2,9 +2,12 @@
  * The server over real sockets: what well-behaved clients get, and what becomes of those that go away.
  */
 import { describe, expect, test } from 'vitest';
-import type { Reply, Request } from '../../src/http/request.ts';
+import { refuseUnavailable } from '../../src/http/errors.ts';
+import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { pause, until } from '../support/kit.ts';
 import { echo, start, told, url, wire } from './wire.ts';
+
+const FULL = refuseUnavailable('full');
 
 describe('a request arrives as it was sent', () => {
   test('path and query are not decoded', async () => {
@@ -174,6 +177,44 @@ describe('many requests', () => {
     await line.closed;
     for (const reply of replies) reply.send(200, '{}');
     expect([line.text(), server.running()]).toEqual(['', 0]);
+  });
+
+  test.each<[string, string, Partial<Handler>]>([
+    ['questions', 'GET /x HTTP/1.1\r\nHost: h\r\n\r\n', {}],
+    ['questions with a body', 'GET /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n0', {}],
+    ['what is refused', 'POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n0', { admit: () => FULL }],
+    ['what is refused, without a body', 'POST /x HTTP/1.1\r\nHost: h\r\n\r\n', { admit: () => FULL }],
+  ])('thousands of pipelined requests hold up nobody for long: %s', async (_, request, parts) => {
+    let begun = 0;
+    const answer = (reply: Reply) => {
+      begun++;
+      for (const end = performance.now() + 1; performance.now() < end; );
+      reply.send(200, '{}');
+    };
+    const server = await start({ ...parts, handle: (_, reply) => answer(reply), refuse: (_, reply) => answer(reply) });
+    const line = await wire(server);
+    line.socket.write(request.repeat(1000));
+    await line.closed;
+    expect(begun).toBeGreaterThan(0);
+    expect(begun).toBeLessThan(100);
+    expect(server.running()).toBe(0);
+  });
+
+  test('a question that is put off is told with all its headers', async () => {
+    const seen: string[] = [];
+    const server = await start({
+      handle: (request, reply) => {
+        for (const end = performance.now() + 6; performance.now() < end; );
+        seen.push(`${request.path} ${request.header('x-odd')}`);
+        reply.send(200, '{}');
+      },
+    });
+    const line = await wire(server);
+    const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\nX-Odd: ${path.slice(1)}\r\n\r\n`;
+    line.socket.write(ask('/one') + ask('/two'));
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(['/one one', '/two two']);
+    expect(line.isClosed()).toBe(false);
   });
 
   test('answers out of order reach their own clients', async () => {
