@@ -6,7 +6,7 @@
  */
 import { type Entry, EntryType } from './entry.ts';
 import { kindRow } from './kinds.ts';
-import { entryAt, NO_LABELS, typeAt, type Version, versionAt } from './records.ts';
+import { beginsVersion, entryAt, NO_LABELS, typeAt, type Version, versionAt } from './records.ts';
 import type { State } from './state.ts';
 
 /** What is told of a version beside what it says. */
@@ -27,7 +27,7 @@ export interface FoundVersions {
   readonly total: number;
 }
 
-/** Versions that are passed by in one step. */
+/** Versions that are passed by in one step, and entries of one of them. */
 const PASSED_PER_STEP = 1000;
 
 /** All versions of a record, the newest first, with what they say. */
@@ -111,17 +111,11 @@ function* passAll(
   let withStatus = 0;
   let withLabels = 0;
   for (let { at } = newest; at !== 0; total++) {
-    const given: Given = { status: null, labels: undefined };
     if (total > 0 && total % PASSED_PER_STEP === 0) yield;
-    if (total >= skip && places.length < max) {
-      const version = versionAt(state, at);
-      places.push({ at, change: -total, status: first, labels: NO_LABELS });
-      Object.assign(given, lastGiven(version));
-      at = version.before;
-    } else {
-      const isAsked = Math.min(withStatus, withLabels) < places.length;
-      at = passVersion(state, at, isAsked ? given : null);
-    }
+    const given: Given = { status: null, labels: undefined };
+    if (total >= skip && places.length < max) places.push({ at, change: -total, status: first, labels: NO_LABELS });
+    const isAsked = Math.min(withStatus, withLabels) < places.length;
+    at = yield* passVersion(state, at, isAsked ? given : null);
     const { status, labels } = given;
     if (status !== null) for (; withStatus < places.length; withStatus++) places[withStatus]!.status = status;
     if (labels !== undefined) for (; withLabels < places.length; withLabels++) places[withLabels]!.labels = labels;
@@ -131,13 +125,19 @@ function* passAll(
   return { places, total };
 }
 
-/** Where the version before the one that ends at this address ends, 0 for none. Notes in `given` what proofs gave last to it. */
-function passVersion(state: State, end: number, given: Given | null): number {
+/**
+ * Where the version before the one that ends at this address ends, 0 for none. Notes in `given` what proofs gave last to it.
+ * A version may have thousands of proofs, each as long as a body, so each that is read ends a step.
+ */
+function* passVersion(state: State, end: number, given: Given | null): Generator<undefined, number> {
+  let passed = 0;
   for (let at = end; at !== 0; ) {
     const type = typeAt(state, at);
-    if (given !== null && type === EntryType.proof) giveBefore(given, entryAt(state, at));
+    const isRead = given !== null && type === EntryType.proof;
+    if (isRead) giveBefore(given, entryAt(state, at));
+    if (isRead || ++passed % PASSED_PER_STEP === 0) yield;
     at = state.heap.prev(at);
-    if (type === EntryType.create || type === EntryType.update || type === EntryType.intent) return at;
+    if (beginsVersion(type)) return at;
   }
   return 0;
 }

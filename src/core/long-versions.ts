@@ -11,14 +11,14 @@ import type { Version } from './records.ts';
 
 /** Shorter ones are read faster than looked up. */
 export const LONG_MIN = 16;
-/** Size of all versions that are kept, as records.ts counts it; past it, those go that have not grown for the longest. */
-const SIZE_MAX = 64_000_000;
+/** Bytes of all versions that are kept, as records.ts counts them; past it, those go that have not grown for the longest. */
+const BYTES_MAX = 64_000_000;
 /** Records of which it is kept where they begin, or what proofs had given to them; past it, all go. */
 const RECORDS_MAX = 50_000;
 
 interface Kept {
   readonly version: Version;
-  readonly size: number;
+  readonly bytes: number;
 }
 
 /** What proofs had given to a record when the entry at this address was its newest; undefined for nothing. */
@@ -45,7 +45,7 @@ export class GivenLast<T> {
 
 export class LongVersions {
   readonly #byAddress = new Map<number, Kept>();
-  #size = 0;
+  #bytes = 0;
   /** Labels that records have, and those and statuses that they had, for who reads on from long ago. */
   readonly labels = new GivenLast<readonly string[]>();
   readonly pastLabels = new GivenLast<readonly string[]>();
@@ -54,29 +54,29 @@ export class LongVersions {
   readonly #firsts = new Map<string, number>();
 
   /** The version whose newest entry lies at this address, where it is kept. */
-  at(address: number): Version | undefined {
-    return this.#byAddress.size === 0 ? undefined : this.#byAddress.get(address)?.version;
+  at(address: number): Kept | undefined {
+    return this.#byAddress.size === 0 ? undefined : this.#byAddress.get(address);
   }
 
   /**
-   * Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). `size` is that of
-   * all of it, or of what came since.
+   * Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). `bytes` are those
+   * of all of it, or of what came since.
    */
-  keep(address: number, version: Version, size: number, before: number): void {
+  keep(address: number, version: Version, bytes: number, before: number): void {
     if (version.added.length < LONG_MIN) return;
     const known = this.#byAddress.get(before);
-    const sizeNow = size + (known?.size ?? 0);
+    const bytesNow = bytes + (known?.bytes ?? 0);
     if (known !== undefined) {
       this.#byAddress.delete(before);
-      this.#size -= known.size;
+      this.#bytes -= known.bytes;
     }
     for (const [oldest, kept] of this.#byAddress) {
-      if (this.#size + sizeNow <= SIZE_MAX) break;
+      if (this.#bytes + bytesNow <= BYTES_MAX) break;
       this.#byAddress.delete(oldest);
-      this.#size -= kept.size;
+      this.#bytes -= kept.bytes;
     }
-    this.#byAddress.set(address, { version, size: sizeNow });
-    this.#size += sizeNow;
+    this.#byAddress.set(address, { version, bytes: bytesNow });
+    this.#bytes += bytesNow;
   }
 
   /** Address of what the record with this luid was created with, where it is kept. */

@@ -39,14 +39,16 @@ export interface Version {
 export function versionAt(state: State, at: number): Version {
   const { heap, longVersions } = state;
   const added: Version['added'] = [];
+  let bytes = 0;
   for (let address = at; address !== 0; address = heap.prev(address)) {
     const known = longVersions.at(address);
-    if (known !== undefined) return longer(state, at, known, added.reverse(), address);
+    if (known !== undefined) return longer(state, at, known.version, { added: added.reverse(), bytes }, address);
     const entry = entryAt(state, address);
+    bytes += bytesAt(state, address);
     if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
     else if (entry.type !== EntryType.drop && entry.type !== EntryType.token && entry.type !== EntryType.delivery) {
       const version = { entry, added: added.reverse(), before: heap.prev(address) };
-      longVersions.keep(at, version, sizeOf(version), 0);
+      longVersions.keep(at, version, bytes, 0);
       return version;
     }
   }
@@ -68,12 +70,12 @@ function longer(
   { longVersions }: State,
   at: number,
   known: Version,
-  added: Version['added'],
+  { added, bytes }: { added: Version['added']; bytes: number },
   address: number,
 ): Version {
   if (added.length === 0) return known;
   const version = { ...known, added: [...known.added, ...added] };
-  longVersions.keep(at, version, sizeOfAdded(added), address);
+  longVersions.keep(at, version, bytes, address);
   return version;
 }
 
@@ -141,17 +143,25 @@ function walkToFirst({ heap, longVersions }: State, luid: string, from: number):
   return at;
 }
 
-/** About how many characters a version is in an answer: its data and its proofs. */
-export function sizeOf({ entry, added }: Version): number {
-  let size = entry.data.length;
-  for (const proof of entry.proofs) size += proofSize(proof);
-  return size + sizeOfAdded(added);
+/** About how many bytes the version whose last entry lies at `at` is in an answer: no entry is read, only how long it is. */
+export function bytesOf(state: State, at: number): number {
+  let bytes = 0;
+  for (let address = at; address !== 0; address = state.heap.prev(address)) {
+    const known = state.longVersions.at(address);
+    if (known !== undefined) return bytes + known.bytes;
+    bytes += bytesAt(state, address);
+    if (beginsVersion(typeAt(state, address))) break;
+  }
+  return bytes;
 }
 
-function sizeOfAdded(added: Version['added']): number {
-  let size = 0;
-  for (const each of added) size += each.type === EntryType.proof ? proofSize(each.proof) : PROOF_SIZE;
-  return size;
+function bytesAt({ heap }: State, address: number): number {
+  return PROOF_SIZE + heap.length(address);
+}
+
+/** Whether an entry of this type is what a version says, all that follow until the next one being about it. */
+export function beginsVersion(type: EntryType): boolean {
+  return type === EntryType.create || type === EntryType.update || type === EntryType.intent;
 }
 
 /** About how many characters it takes as text, or bytes in memory. */

@@ -16,7 +16,7 @@ import { checkSubmission } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor, whyNot } from './may.ts';
-import { PAGE_TEXT_MAX, parseQuery } from './query.ts';
+import { PAGE_BYTES_MAX, parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import type { Write } from './submit.ts';
@@ -55,8 +55,8 @@ export function listEvents(call: Call): void {
   let from = wish.from;
   /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
   let next: Iterator<LedgerEvent, void, void> | null = null;
-  let size = 0;
-  const isFull = () => texts.length >= wish.limit || size > PAGE_TEXT_MAX;
+  let bytes = 0;
+  const isFull = () => texts.length >= wish.limit || bytes > PAGE_BYTES_MAX;
   const tellNext = () => {
     next ??= eventsAt(call, seq + 1, wish.signal, from);
     const { value: event, done } = next.next();
@@ -65,7 +65,7 @@ export function listEvents(call: Call): void {
       if (!mayReadAll(call, event)) return;
       const text = house.effects.eventTexts.of(event);
       texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
-      size += text.length;
+      bytes += Buffer.byteLength(text);
       return;
     }
     seq++;

@@ -7,34 +7,34 @@ import { type Call, guarded, walk, walkInTime } from './call.ts';
 import { refuse } from './errors.ts';
 import type { Reply } from './request.ts';
 
-/** Characters of an answer from which on it is a long one. */
+/** Bytes of an answer from which on it is a long one. */
 const LONG_MIN = 256 * 1024;
 /** Of all long answers that are made and not sent: beyond, no other is begun. */
 const ALL_MAX = 64 * 1024 * 1024;
 
 export class LongAnswers {
-  #size = 0;
+  #bytes = 0;
 
-  /** Characters of those that were made and not sent. */
-  get size(): number {
-    return this.#size;
+  /** Bytes of those that were made and not sent. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get hasRoom(): boolean {
-    return this.#size < ALL_MAX;
+    return this.#bytes < ALL_MAX;
   }
 
-  /** Counts an answer of so many characters until it is sent, to somebody or nobody. */
-  hold(reply: Reply, size: number): Reply {
-    let held = size;
-    this.#size += size;
+  /** Counts an answer of so many bytes until it is sent, to somebody or nobody. */
+  hold(reply: Reply, bytes: number): Reply {
+    let held = bytes;
+    this.#bytes += bytes;
     return {
       get aborted() {
         return reply.aborted;
       },
       whenGone: (run) => reply.whenGone(run),
       send: (status, body, headers) => {
-        this.#size -= held;
+        this.#bytes -= held;
         held = 0;
         reply.send(status, body, headers);
       },
@@ -44,9 +44,9 @@ export class LongAnswers {
 
 const TIMEOUT = refuse('api.request-timeout', 'Too many long answers are being made; ask again, or for less at a time');
 
-/** What an answer is made of, and about how many characters it will have. */
+/** What an answer is made of, and about how many bytes it will have. */
 interface Seen {
-  readonly size: number;
+  readonly bytes: number;
 }
 
 /**
@@ -76,9 +76,9 @@ export function inTurn<S extends Seen>(
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */
 export function tellNow<S extends Seen>(call: Call, seen: S, tell: (call: Call, seen: S) => void): boolean {
   const { longAnswers } = call.house;
-  if (seen.size < LONG_MIN) tell(call, seen);
+  if (seen.bytes < LONG_MIN) tell(call, seen);
   else if (longAnswers.hasRoom) {
-    const held = { ...call, reply: longAnswers.hold(call.reply, seen.size) };
+    const held = { ...call, reply: longAnswers.hold(call.reply, seen.bytes) };
     // What ends it, a mistake of ours too, or a lack of memory, is answered by the reply that gives the room back.
     guarded(held, () => tell(held, seen));
   } else return false;

@@ -31,8 +31,8 @@ const PAIRS_MAX = 256;
 export const FILTERS_MAX = 32;
 export const FILTER_VALUES_MAX = 128;
 export const FILTER_TEXT_MAX = 1024;
-/** Characters of the records on a page; beyond, fewer must be asked for. */
-export const PAGE_TEXT_MAX = 32 * 1024 * 1024;
+/** Bytes of the records on a page, of a common one of the largest bodies; beyond, fewer must be asked for. */
+export const PAGE_BYTES_MAX = 24 * 1024 * 1024;
 
 export const PAGE_LIMIT_DEFAULT = 20;
 const JSON_DEPTH_MAX = 8;

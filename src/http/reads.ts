@@ -2,13 +2,13 @@
  * Reads: records as the state shows them now, and as they were, told once the disk has that.
  */
 import { EntryType, type StoredProof } from '../core/entry.ts';
-import { type FoundVersions, findVersion, findVersions, type PastVersion, readVersions } from '../core/history.ts';
+import { type FoundVersions, findVersion, findVersions, readVersions } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing, type Stand } from '../core/lists.ts';
 import { recordAt, recordWith } from '../core/past.ts';
-import { type RecordView, readRow, sizeOf } from '../core/records.ts';
+import { bytesOf, readRow } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { SERVER_LEDGER } from '../core/state.ts';
+import { SERVER_LEDGER, type State } from '../core/state.ts';
 import {
   labelsText,
   ownersText,
@@ -24,7 +24,7 @@ import { type Call, type House, refuseDurable, sendDurable, walk, walkInTime } f
 import { type Header, refuse } from './errors.ts';
 import { inTurn, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
-import { type ListQuery, PAGE_TEXT_MAX, parseQuery } from './query.ts';
+import { type ListQuery, PAGE_BYTES_MAX, parseQuery } from './query.ts';
 import { withLateProofs, withListProof } from './read-proofs.ts';
 import { SEMVER } from './version.ts';
 
@@ -44,7 +44,7 @@ export function readRecord(call: Call): void {
   const { house } = call;
   const tell = (held: Call, seen: Seen) => sendSeen(held, 200, seen);
   const seen = see(house, row);
-  if (seen.size < AT_ONCE_MAX && tellNow(call, seen, tell)) return;
+  if (seen.bytes < AT_ONCE_MAX && tellNow(call, seen, tell)) return;
   const seeAgain = () => {
     const later = readableRow(call);
     return later < 0 ? null : see(house, later);
@@ -53,7 +53,7 @@ export function readRecord(call: Call): void {
 }
 
 /**
- * Characters of a record that is told as soon as it is asked for. Larger ones take turns, by ledgers, as lists do: a few
+ * Bytes of a record that is told as soon as it is asked for. Larger ones take turns, by ledgers, as lists do: a few
  * hundred clients may ask for one at once, and each takes a millisecond or more.
  */
 const AT_ONCE_MAX = 16_384;
@@ -62,18 +62,16 @@ const AT_ONCE_MAX = 16_384;
 export function sendRow(call: Call, status: number, row: number, headers?: readonly Header[]): void {
   const tell = (held: Call, seen: Seen) => sendSeen(held, status, seen, headers);
   const seen = see(call.house, row);
-  if (seen.size < AT_ONCE_MAX) tell(call, seen);
+  if (seen.bytes < AT_ONCE_MAX) tell(call, seen);
   else inTurn(call, () => see(call.house, row), tell, 'answer');
 }
 
 /** Answers a proof that was sent again with the record as it was with it, for whoever may not hear more of it. */
 export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: StoredProof): void {
   const { house } = call;
-  const see = () => {
+  const see = () => ({ bytes: bytesOf(house.state, house.state.rows.at.get(row)) });
+  const tell = (held: Call) => {
     const record = recordWith(house.state, row, hash, proof);
-    return { record, size: sizeOf(record) };
-  };
-  const tell = (held: Call, { record }: { record: RecordView }) => {
     withLateProofs(held, [record], () => {
       const text = viewText(record, house.sealer);
       sendDurable(held, () => held.reply.send(200, text));
@@ -83,36 +81,41 @@ export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: St
 }
 
 function sendSeen(call: Call, status: number, seen: Seen, headers?: readonly Header[]): void {
-  withLateProofs(call, seen.records, () => {
-    const text = textOf(call.house, seen);
-    sendDurable(call, () => call.reply.send(status, text, headers));
-  });
+  const send = (text: string) => sendDurable(call, () => call.reply.send(status, text, headers));
+  if (seen.text !== null) send(seen.text);
+  else withTexts(call, [seen], ([text]) => send(text!));
 }
 
-/** A record as it is when it is read: its text where that is at hand, else what the text is made of. */
+/** A record that is there to be told, and its text where that is at hand. Nothing else of it is read yet. */
 interface Seen {
+  row: number;
   at: number;
-  size: number;
+  bytes: number;
   text: string | null;
-  /** The record, where there is no text yet. */
-  records: readonly RecordView[];
 }
 
 /** As it is now, or was right after the entry at an address. */
 function see({ state, texts }: House, row: number, at = state.rows.at.get(row)): Seen {
   const kept = texts.get(at);
-  if (kept !== undefined) return { at, size: kept.size, text: kept.text, records: NO_RECORDS };
-  const record = recordAt(state, row, at);
-  return { at, size: sizeOf(record), text: null, records: [record] };
+  return { row, at, bytes: kept?.bytes ?? bytesOf(state, at), text: kept?.text ?? null };
 }
 
-const NO_RECORDS: readonly RecordView[] = [];
-
-function textOf({ sealer, texts }: House, { at, size, text, records: [record] }: Seen): string {
-  if (text !== null) return text;
-  const made = viewText(record!, sealer);
-  texts.keep(at, made, size);
-  return made;
+/** Goes on with the texts of records that were seen just now, once all their late proofs are at hand. */
+function withTexts(call: Call, seen: readonly Seen[], then: (texts: string[]) => void): void {
+  const { state, texts, sealer } = call.house;
+  const records = seen.map(({ row, at, text }) => (text === null ? recordAt(state, row, at) : null));
+  const unread = records.filter((record) => record !== null);
+  withLateProofs(call, unread, () =>
+    then(
+      records.map((record, i) => {
+        const { at, bytes, text } = seen[i]!;
+        if (record === null) return text!;
+        const made = viewText(record, sealer);
+        texts.keep(at, made, bytes);
+        return made;
+      }),
+    ),
+  );
 }
 
 // ---------------------------------------------------------------- lists
@@ -191,39 +194,29 @@ const PAGE_TOO_LARGE = refuse(
 
 /** `shown` is asked again where the page has to wait. What changes meanwhile is told as it was when the page was found. */
 function sendRecords(call: Call, shown: () => readonly Stand[], page: Page | null): void {
-  const { house } = call;
-  const see = () => seeAll(house, shown());
-  const tell = (held: Call, { size, seen }: SeenAll) => {
-    if (size > PAGE_TEXT_MAX) refuseDurable(held, PAGE_TOO_LARGE);
-    else sendPage(held, seen, page);
+  const seeAll = (): SeenAll => {
+    const seen = shown().map(({ row, at }) => see(call.house, row, at));
+    return { bytes: sum(seen.map(({ bytes }) => bytes)), seen };
   };
-  inTurn(call, see, tell, 'page');
+  const tell = (held: Call, { bytes, seen }: SeenAll) => {
+    if (isPageTooLarge(bytes, seen.length)) refuseDurable(held, PAGE_TOO_LARGE);
+    else withTexts(held, seen, (items) => sendList(held, items, page));
+  };
+  inTurn(call, seeAll, tell, 'page');
 }
 
 interface SeenAll {
-  size: number;
+  bytes: number;
   seen: readonly Seen[];
 }
 
-/** Some records, or as many of them as are already too much. */
-function seeAll(house: House, stands: readonly Stand[]): SeenAll {
-  const seen: Seen[] = [];
-  let size = 0;
-  for (const { row, at } of stands) {
-    if (size > PAGE_TEXT_MAX) break;
-    const each = see(house, row, at);
-    size += each.size;
-    seen.push(each);
-  }
-  return { size, seen };
+/** One record is always told. */
+function isPageTooLarge(bytes: number, records: number): boolean {
+  return bytes > PAGE_BYTES_MAX && records > 1;
 }
 
-function sendPage(call: Call, seen: readonly Seen[], page: Page | null): void {
-  const records = seen.flatMap((each) => each.records);
-  withLateProofs(call, records, () => {
-    const items = seen.map((each) => textOf(call.house, each));
-    sendList(call, items, page);
-  });
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, number) => all + number, 0);
 }
 
 /** A list as its envelope; `page` null leaves that out. */
@@ -234,18 +227,16 @@ export function sendList(call: Call, items: string[], page: Page | PageAfter | n
 
 // ---------------------------------------------------------------- history
 
-interface SeenVersions {
-  row: number;
-  versions: readonly PastVersion[];
-  size: number;
+/** The same versions where they may still be read: looking for them may have outlasted a rule. */
+function seeVersions(call: Call, found: FoundVersions, bytes: number): SeenVersions | null {
+  const row = readableRow(call);
+  return row < 0 ? null : { row, found, bytes };
 }
 
-/** Versions that were found, where they may still be read: looking for them may have outlasted a rule. */
-function seeVersions(call: Call, found: FoundVersions): SeenVersions | null {
-  const row = readableRow(call);
-  if (row < 0) return null;
-  const versions = readVersions(call.house.state, found);
-  return { row, versions, size: versions.reduce((sum, version) => sum + sizeOf(version), 0) };
+interface SeenVersions {
+  row: number;
+  found: FoundVersions;
+  bytes: number;
 }
 
 export function listChanges(call: Call): void {
@@ -256,14 +247,18 @@ export function listChanges(call: Call): void {
   const { index, limit } = query.page;
   const { state } = call.house;
   const stretch = { order: query.order, skip: index * limit, max: limit };
+  const tell = (held: Call, { row, found }: SeenVersions) =>
+    sendList(held, changeTexts(held, row, found), { index, limit, total: found.total });
   const tellFound = (found: FoundVersions) => {
-    const tell = (held: Call, { row, versions, size }: SeenVersions) => {
-      if (size > PAGE_TEXT_MAX) refuseDurable(held, PAGE_TOO_LARGE);
-      else sendList(held, changeTexts(held, row, versions), { index, limit, total: found.total });
-    };
-    inTurn(call, () => seeVersions(call, found), tell, 'page');
+    const bytes = bytesOfAll(state, found);
+    if (isPageTooLarge(bytes, found.places.length)) refuseDurable(call, PAGE_TOO_LARGE);
+    else inTurn(call, () => seeVersions(call, found, bytes), tell, 'page');
   };
   walkList(call, through(findVersions(state, row, stretch), tellFound));
+}
+
+function bytesOfAll(state: State, { places }: FoundVersions): number {
+  return sum(places.map(({ at }) => bytesOf(state, at)));
 }
 
 export function readChange(call: Call): void {
@@ -272,11 +267,12 @@ export function readChange(call: Call): void {
   if (row < 0) return;
   const tellFound = (version: FoundVersions): void => {
     if (version.places.length === 0) return refuseDurable(call, NO_CHANGE);
-    const tell = (held: Call, { row, versions }: SeenVersions) => {
-      const [text] = changeTexts(held, row, versions);
+    const tell = (held: Call, { row, found }: SeenVersions) => {
+      const [text] = changeTexts(held, row, found);
       sendDurable(held, () => held.reply.send(200, text!));
     };
-    inTurn(call, () => seeVersions(call, version), tell);
+    const bytes = bytesOfAll(call.house.state, version);
+    inTurn(call, () => seeVersions(call, version, bytes), tell);
   };
   // However many a record has had, all are passed by to find one. As a record, it is waited for until it comes.
   walk(call, through(findVersion(call.house.state, row, number), tellFound));
@@ -284,9 +280,9 @@ export function readChange(call: Call): void {
 
 const NO_CHANGE = refuse('record.not-found', 'Change not found');
 
-function changeTexts({ house: { state, sealer } }: Call, row: number, versions: readonly PastVersion[]): string[] {
+function changeTexts({ house: { state, sealer } }: Call, row: number, found: FoundVersions): string[] {
   const owners = ownersText(readRow(state, row).owners);
-  return versions.map((version) => {
+  return readVersions(state, found).map((version) => {
     const { entry, change, status, labels } = version;
     const action = entry.type === EntryType.update ? 'update' : 'create';
     const lead = `"action":"${action}","change":${change},${labelsText(labels)}`;

@@ -12,8 +12,8 @@ const TEXT_CHARS_MAX = 64 * 1024;
 
 interface KeptText {
   text: string;
-  /** As `sizeOf` counts the record. */
-  size: number;
+  /** As `bytesOf` counts the record. */
+  bytes: number;
 }
 
 /**
@@ -39,13 +39,13 @@ export class RecordTexts {
     const atHand = this.#atHand.get(at);
     if (atHand !== undefined) return atHand;
     const kept = this.#all.get(at);
-    return kept === undefined ? undefined : { text: kept.text, size: kept.note };
+    return kept === undefined ? undefined : { text: kept.text, bytes: kept.note };
   }
 
-  keep(at: number, text: string, size: number): void {
+  keep(at: number, text: string, bytes: number): void {
     if (text.length > TEXT_CHARS_MAX) return;
     // Writing it joins the pieces it was put together from, which would otherwise all be kept.
-    this.#all.set(at, text, size);
-    this.#atHand.set(at, { text, size });
+    this.#all.set(at, text, bytes);
+    this.#atHand.set(at, { text, bytes });
   }
 }

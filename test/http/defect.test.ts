@@ -49,7 +49,7 @@ async function longCall() {
   const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
   const house = { engine, sealer: new Sealer(SERVER), defect() {}, longAnswers };
   const call = { house, reply } as unknown as Call;
-  return { call, longAnswers, statuses, seen: { size: 8 * 1_048_576 } };
+  return { call, longAnswers, statuses, seen: { bytes: 8 * 1_048_576 } };
 }
 
 test('while a long answer is made gives its room back: past some of them nobody got another long one', async () => {
@@ -58,7 +58,7 @@ test('while a long answer is made gives its room back: past some of them nobody 
     const tell = () => {
       throw new RangeError('Array buffer allocation failed');
     };
-    expect([tellNow(call, seen, tell), longAnswers.size, statuses.length]).toEqual([true, 0, n]);
+    expect([tellNow(call, seen, tell), longAnswers.bytes, statuses.length]).toEqual([true, 0, n]);
   }
   expect(new Set(statuses)).toEqual(new Set([500]));
 });
@@ -67,14 +67,14 @@ test('after a long answer was sent gives its room back once: twice, and more lay
   const { call, longAnswers, statuses, seen } = await longCall();
   const kept: Call[] = [];
   while (tellNow(call, seen, (held) => kept.push(held)));
-  expect([kept.length, longAnswers.size, longAnswers.hasRoom]).toEqual([8, 64 * 1_048_576, false]);
+  expect([kept.length, longAnswers.bytes, longAnswers.hasRoom]).toEqual([8, 64 * 1_048_576, false]);
   kept[0]!.reply.send(200, '');
-  expect([longAnswers.size, longAnswers.hasRoom]).toEqual([56 * 1_048_576, true]);
+  expect([longAnswers.bytes, longAnswers.hasRoom]).toEqual([56 * 1_048_576, true]);
   tellNow(call, seen, (held) => {
     held.reply.send(200, '');
     throw new TypeError('no such member');
   });
-  expect(longAnswers.size).toBe(56 * 1_048_576);
+  expect(longAnswers.bytes).toBe(56 * 1_048_576);
   expect(statuses.slice(0, 2)).toEqual([200, 200]);
 });
 

@@ -9,17 +9,17 @@ describe('texts of records', () => {
     const texts = new RecordTexts();
     texts.keep(8, text(10, 'a'), 7);
     texts.keep(16, text(10, 'b'), 9);
-    expect(texts.get(8)).toEqual({ text: text(10, 'a'), size: 7 });
-    expect(texts.get(16)).toEqual({ text: text(10, 'b'), size: 9 });
+    expect(texts.get(8)).toEqual({ text: text(10, 'a'), bytes: 7 });
+    expect(texts.get(16)).toEqual({ text: text(10, 'b'), bytes: 9 });
     expect(texts.get(24)).toBeUndefined();
   });
   test('those that are no longer at hand come back too, and one that is made anew as it was made last', () => {
     const texts = new RecordTexts(100_000, 100);
     for (let at = 1; at <= 50; at++) texts.keep(at, text(40, String(at % 10)), at);
-    for (let at = 1; at <= 50; at++) expect(texts.get(at)).toEqual({ text: text(40, String(at % 10)), size: at });
+    for (let at = 1; at <= 50; at++) expect(texts.get(at)).toEqual({ text: text(40, String(at % 10)), bytes: at });
     texts.keep(1, text(40, 'z'), 7);
     for (let n = 0; n < 3; n++) {
-      expect(texts.get(1)).toEqual({ text: text(40, 'z'), size: 7 });
+      expect(texts.get(1)).toEqual({ text: text(40, 'z'), bytes: 7 });
       texts.keep(100 + n, text(40), 1);
     }
   });
