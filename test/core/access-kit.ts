@@ -37,3 +37,5 @@ export const policy = (more: Partial<ModelPolicy> = {}): ModelPolicy => ({
   ...more,
 });
 export const ANNA = { public: textOf('anna') };
+/** So many of the same, which takes long to look at. */
+export const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
