@@ -1,0 +1,236 @@
+/**
+ * What an intent waits for, and what gives it: the word of whoever may spend, in the proofs it begins with or in those that
+ * come after; and who takes no part in that, whatever they say.
+ */
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
+import type { IntentEntry } from '../../src/core/entry.ts';
+import { findLuid } from '../../src/core/finding.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { readRow } from '../../src/core/records.ts';
+import { Books, issue, transfer } from './books.ts';
+
+let proofs = 0;
+
+describe('a missing permission', () => {
+  const [ana, luz, stranger] = [3, 4, 5].map((byte) => new Uint8Array(32).fill(byte)) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ];
+
+  /** Whoever may come in; from `a` only ana may spend, from `b` only luz. An intent of a stranger's waits for both. */
+  function waitForBoth(): { books: Books; waiting: IntentEntry } {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    const spend = (key: Uint8Array) => [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
+    books.create(Kind.wallet, { handle: 'a', access: spend(ana) }, 2);
+    books.create(Kind.wallet, { handle: 'b', access: spend(luz) }, 2);
+    books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9), issue('b', 9)] }, 2, GRANTED);
+    const value = { handle: 'waits', claims: [transfer('a', 'b', 5), transfer('b', 'a', 1)] };
+    const [waiting] = books.create(Kind.intent, value, 2, { keys: [stranger], bearer: null }) as [IntentEntry];
+    return { books, waiting };
+  }
+
+  function sign(books: Books, { luid, hash }: IntentEntry, key: Uint8Array, custom: object | null): string {
+    const result = createHash('sha512').update(`proof ${proofs++}`).digest();
+    const proof = { public: key, result, custom: custom === null ? null : JSON.stringify(custom) };
+    const caller = { keys: [key], bearer: null };
+    books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+    return readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status;
+  }
+
+  test('comes with the last proof it takes', () => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    expect(sign(books, waiting, luz, { note: 'yes' })).toBe('completed');
+  });
+
+  test('comes one by one, in any order, though a stranger has filled the room for proofs', () => {
+    const { books, waiting } = waitForBoth();
+    const proofsOn = (): number =>
+      readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid)).added.length;
+    const isTaken = (key: Uint8Array, custom: object | null): boolean => {
+      const before = proofsOn();
+      sign(books, waiting, key, custom);
+      return proofsOn() > before;
+    };
+    for (let length = 1 << 19; length > 0; length >>= 1) {
+      while (isTaken(stranger, { text: 'x'.repeat(length) }));
+    }
+    while (isTaken(stranger, null));
+    const other = new Uint8Array(32).fill(6);
+    for (const key of [stranger, other]) expect(isTaken(key, { status: 'created' })).toBe(false);
+    expect(isTaken(luz, { status: 'declined' }), 'it does not wait for a no').toBe(false);
+    expect(isTaken(luz, { text: 'x'.repeat(4096) }), 'a long one').toBe(false);
+    expect(isTaken(luz, { status: 'created' })).toBe(true);
+    expect(isTaken(luz, { status: 'committed' }), 'who has said so already').toBe(false);
+    expect(isTaken(stranger, null)).toBe(false);
+    expect(sign(books, waiting, ana, null)).toBe('completed');
+  });
+
+  test.each(['created', 'pending', 'prepared', 'committed', 'completed'])('comes with the status %s', (status) => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, { status })).toBe('pending');
+    expect(sign(books, waiting, luz, { status })).toBe('completed');
+  });
+
+  test.each([
+    { status: 'rejected' },
+    { status: 'aborted' },
+    { status: 'failed' },
+    { action: 'abort' },
+    { action: 'abort', status: 'committed' },
+    { action: 'reject' },
+    { action: 'abort', labels: ['seen'] },
+    { action: null },
+    { labels: ['fraud'] },
+    { status: 'declined' },
+    { status: 'on-hold' },
+    { status: 'error' },
+    { status: '' },
+    { status: null },
+    { status: ['committed'] },
+    { handle: 'deb_of-another-intent.0', status: 'prepared' },
+  ])('is not given by who signed %j, whoever signs after it', (no) => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, no)).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe('pending');
+    expect(sign(books, waiting, stranger, { note: 'go on' })).toBe('pending');
+    expect(sign(books, waiting, ana, null)).toBe('completed');
+  });
+
+  test.each([{ action: 'spend' }, { action: 'commit' }, { labels: ['checked'], status: 'created' }])(
+    'comes with %j',
+    (yes) => {
+      const { books, waiting } = waitForBoth();
+      expect(sign(books, waiting, ana, yes)).toBe('pending');
+      expect(sign(books, waiting, luz, yes)).toBe('completed');
+    },
+  );
+
+  test.each([
+    [{ action: 'reject' }, 'completed'],
+    [{ labels: ['seen'] }, 'completed'],
+    [{ action: 'abort' }, 'pending'],
+  ])('in older books came with %j: who decides them again has it %s', (custom, end) => {
+    const { books, waiting } = waitForBoth();
+    const { luid, hash } = waiting;
+    const proof = { public: ana, result: new Uint8Array(64), custom: JSON.stringify(custom) };
+    books.do({
+      ...{ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment },
+      ...{ caller: GRANTED, luid, hash, proof, byOlderRules: true },
+    });
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status).toBe(end);
+  });
+
+  test('is neither given nor taken back by who speaks of labels alone', () => {
+    const { books, waiting } = waitForBoth();
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    expect(sign(books, waiting, ana, { labels: ['seen'] })).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe('completed');
+  });
+
+  test.each([{ action: 'abort' }, { action: 'reject' }, { status: 'declined' }])(
+    'is taken back by who signs %j later, until they agree again: who had taken it back paid',
+    (no) => {
+      const { books, waiting } = waitForBoth();
+      expect(sign(books, waiting, ana, null)).toBe('pending');
+      expect(sign(books, waiting, ana, no)).toBe('pending');
+      expect(sign(books, waiting, luz, null)).toBe('pending');
+      expect(sign(books, waiting, luz, { handle: 'deb_of-another-intent.0', status: 'failed' })).toBe('pending');
+      expect(sign(books, waiting, ana, { status: 'created' })).toBe('completed');
+    },
+  );
+
+  test.each([
+    [10 * 60_000, 'completed'],
+    [10 * 60_000 + 1, 'rejected'],
+  ])('that comes %i ms after an intent that may wait ten minutes, before anybody looks what is due: %s', (ms, end) => {
+    const { books, waiting } = waitForBoth();
+    Object.assign(books.state.ledgers[2]!, { config: { 'intent.expiryThresholdMinutes': 10 } });
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    books.moment += ms;
+    // What moves nothing does not end it either.
+    expect(sign(books, waiting, stranger, null)).toBe('pending');
+    expect(sign(books, waiting, luz, { status: 'declined' })).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe(end);
+    const { added } = readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid));
+    const reasons = added.flatMap((each) => ('outcome' in each ? [each.outcome.reason] : []));
+    expect(reasons).toEqual([end === 'rejected' ? 'core.intent-expired' : '']);
+    expect(books.state.open.size).toBe(0);
+  });
+});
+
+describe('a proof that an intent begins with', () => {
+  const ana = new Uint8Array(32).fill(3);
+
+  /** An intent that spends from ana's wallet, sent by somebody else with ana's signatures over it and these customs. */
+  function send(...customs: object[]): { books: Books; sent: IntentEntry } {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    const signer = { public: Buffer.from(ana).toString('base64') };
+    books.create(Kind.wallet, { handle: 'a', access: [{ action: 'spend', signer }] }, 2);
+    books.create(Kind.wallet, { handle: 'thief' }, 2);
+    books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9)] }, 2, GRANTED);
+    const value = { handle: 'sent', claims: [transfer('a', 'thief', 5)] };
+    const command = books.command(Kind.intent, value, 2, { keys: [ana], bearer: null });
+    const proofs = customs.map((custom) => ({ ...command.proofs[0]!, custom: JSON.stringify(custom) }));
+    const [sent] = books.do({ ...command, proofs }) as [IntentEntry];
+    return { books, sent };
+  }
+
+  test.each([{}, { status: 'created' }, { handle: 'app' }])('asks for it with %j', (custom) => {
+    const { books, sent } = send(custom);
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)).status).toBe('completed');
+  });
+
+  test.each([
+    { action: 'abort' },
+    { status: 'rejected' },
+    { status: 'failed' },
+    { status: 'declined' },
+    { handle: 'deb_of-another-ledger.0', status: 'prepared' },
+    { labels: ['seen'] },
+  ])('does not spend where it says %j, whoever signs after it', (custom) => {
+    const { books, sent } = send(custom);
+    const row = findLuid(books.state, 2, Kind.intent, sent.luid);
+    expect(readRow(books.state, row).status).toBe('pending');
+    const key = new Uint8Array(32).fill(5);
+    const result = createHash('sha512').update('go on').digest();
+    const proof = { public: key, result, custom: null };
+    const caller = { keys: [key], bearer: null };
+    const { luid, hash } = sent;
+    books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+    expect(readRow(books.state, row).status).toBe('pending');
+  });
+
+  test.each([
+    [{ status: 'created' }, { action: 'abort' }],
+    [{ status: 'declined' }, { status: 'created' }],
+  ])('does not spend beside another of the same key, in whichever order: %j, %j', (one, other) => {
+    const { books, sent } = send(one, other);
+    const row = findLuid(books.state, 2, Kind.intent, sent.luid);
+    expect(readRow(books.state, row).status).toBe('pending');
+    const { luid, hash } = sent;
+    const say = (key: Uint8Array, custom: string | null): string => {
+      const result = createHash('sha512').update(`${key[0]} ${custom}`).digest();
+      const proof = { public: key, result, custom };
+      const caller = { keys: [key], bearer: null };
+      books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+      return readRow(books.state, row).status;
+    };
+    expect(say(new Uint8Array(32).fill(5), null)).toBe('pending');
+    expect(say(ana, null)).toBe('completed');
+  });
+
+  test('beside a report of the same key asks as it does alone', () => {
+    const { books, sent } = send({ status: 'created' }, { handle: 'deb_of-another-ledger.0', status: 'failed' });
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)).status).toBe('completed');
+  });
+});
