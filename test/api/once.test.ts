@@ -1,9 +1,11 @@
 /**
- * A token good only once is written down when it is used, which the disk and a table have to bear. So it is written down
- * for whoever may come in, by the token or by what was signed beside it; strangers leave no trace by sending some.
+ * A token good only once is good only once, after a restart too: it is written down when it is used, which the disk and a
+ * table have to bear. So it is written down for whoever may come in, by the token or by what was signed beside it; strangers
+ * leave no trace by sending some.
  */
 import { describe, expect, test } from 'vitest';
 import { bearer, connect, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
 import { openLedger, reasonOf, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
@@ -31,6 +33,43 @@ async function ledgerWith(...rules: Json[]) {
   const once = (keys: Keys) => bearer(keys, handle, { jti: unique('jti') });
   return { there, once };
 }
+
+describe('a token good only once', () => {
+  test('is used up by a read, by a write, by a refused write, and after a restart', async () => {
+    const directory = freshDirectory();
+    let own = await serverOfTest({ directory, flags: ['--snapshot-every', '5'] });
+    const used: Record<string, string>[] = [];
+    const once = (): Record<string, string> => {
+      const token = bearer(anna, 'main', { jti: unique('jti') });
+      used.push(token);
+      return token;
+    };
+    const send = () => connect(own);
+    expect((await send().get('/wallets', once())).status).toBe(200);
+    expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(201);
+    expect((await send().post('/wallets', record({ handle: 'w' }, anna), once())).status).toBe(409);
+    for (const token of used) expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
+    for (let n = 0; n < 8; n++) await send().post('/wallets', record({ handle: `w${n}` }, anna));
+    await own.kill();
+    own = await serverOfTest({ directory });
+    for (const token of used) expect(reasonOf(await send().get('/wallets', token))).toEqual([401, 'auth.unauthorized']);
+    expect((await send().get('/wallets', once())).status).toBe(200);
+  });
+  test('of two that race, one gets through', async () => {
+    const token = bearer(anna, 'main', { jti: unique('jti') });
+    const replies = await Promise.all(Array.from({ length: 8 }, () => client.get('/wallets', token)));
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, ...Array(7).fill(401)]);
+  });
+  test('a jti of one key is not that of another, nor of another ledger', async () => {
+    const jti = unique('jti');
+    const { handle } = (await openLedger(client, owner)).data;
+    const there = connect(server, { 'x-ledger': handle });
+    expect((await client.get('/wallets', bearer(anna, 'main', { jti }))).status).toBe(200);
+    expect((await client.get('/wallets', bearer(ben, 'main', { jti }))).status).toBe(200);
+    expect((await there.get('/wallets', bearer(anna, handle, { jti }))).status).toBe(200);
+    expect((await client.get('/wallets', bearer(anna, 'main', { jti, sub: 'another' }))).status).toBe(401);
+  });
+});
 
 describe('before a closed gate', () => {
   test('whatever a stranger asks for with such tokens is refused, and leaves no trace', async () => {

@@ -3,7 +3,7 @@
  * balances. All of it goes through the checking client, so a helper never hides a false answer.
  */
 import { expect } from 'vitest';
-import { type Client, hashOf, type Json, type Keys, proof, type Reply, record } from './client.ts';
+import { bearer, type Client, connect, hashOf, type Json, type Keys, proof, type Reply, record } from './client.ts';
 
 let counter = 0;
 
@@ -187,6 +187,24 @@ export async function openLedger(client: Client, keys: Keys, more: Json = {}): P
   const reply = await client.post('/ledgers', record(data, keys));
   expect(reply.status, reply.text).toBe(201);
   return reply.body;
+}
+
+/** A ledger with these rules, and everything for its owner, by signature and by token. */
+export async function ledgerWith(
+  server: { url: string; publicKey: string },
+  owner: Keys,
+  rules: Json[],
+): Promise<{ there: Client; kit: Kit; handle: string; asOwner: Record<string, string> }> {
+  const all = { action: 'any', record: 'any' };
+  const access = [
+    ...rules,
+    { ...all, signer: { public: owner.public } },
+    { ...all, bearer: { $signer: { public: owner.public } } },
+  ];
+  const { handle } = (await openLedger(connect(server), owner, { access })).data;
+  const there = connect(server, { 'x-ledger': handle });
+  const asOwner = bearer(owner, handle);
+  return { there, kit: makeKit(connect(server, { 'x-ledger': handle, ...asOwner }), owner), handle, asOwner };
 }
 
 /** A bare proof over a stored record, as POST /k/{id}/proofs takes it. */
