@@ -88,10 +88,10 @@ describe('pages', () => {
       expect((await there.get(`${path}?${query}`)).status).toBe(422);
     }
   });
-  test('a total, where it is shown, is the total', async () => {
+  test('the total is shown', async () => {
     for (const query of ['', '?page.index=1&page.limit=10', '?page.limit=100', '?page.index=9']) {
       const { page } = (await there.get(`/wallets${query}`)).body;
-      if (page.total !== undefined) expect(page.total).toBe(45);
+      expect(page.total, query).toBe(45);
     }
   });
   test('keys that mean nothing are ignored', async () => {
@@ -257,7 +257,7 @@ describe('filters of wallets against a plain scan', () => {
     const reversed = [...expected].reverse();
     expect(await walk(there, '/wallets', 3, '&data.schema=bank-wallet&sort.meta.moment=1')).toEqual(reversed);
     const { page } = (await there.get('/wallets?data.schema=bank-wallet&page.limit=3')).body;
-    if (page.total !== undefined) expect(page.total).toBe(expected.length);
+    expect(page, 'it would have to be counted').toEqual({ index: 0, limit: 3 });
   });
   test('a dropped or renamed record leaves the answers of every filter', async () => {
     const fresh = await freshLedger();

@@ -526,9 +526,13 @@ describe('what the public package builds', () => {
       .sign([{ keyPair }]);
     const record = (await send(built)) as { meta: { proofs: unknown[] } };
     expect(toldOf('intent', record)).toEqual([]);
-    const more = sdk.intent.from(record as never).hash();
-    expect(record.meta.proofs.map((proof) => toldOf('intent', proof, 'proof'))).toEqual([[]]);
-    expect(more).toBeDefined();
+    const signed = sdk.intent
+      .from(record as never)
+      .hash()
+      .sign([{ keyPair, custom: { status: 'seen' } }] as never);
+    const { meta } = (await send(signed)) as typeof record;
+    expect(meta.proofs).toMatchObject([{}, { custom: { status: 'seen' } }]);
+    expect(meta.proofs.map((proof) => toldOf('intent', proof, 'proof'))).toEqual([[], []]);
   });
 });
 
