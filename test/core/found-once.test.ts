@@ -274,15 +274,20 @@ describe('a policy of a megabyte is read when it is new, not whenever another on
     const books = Books.open();
     const config = { 'access.strategy': 'policy-based' };
     const open = { handle: 'open', ...long([{ action: 'access', record: 'any' }]) };
-    books.create(Kind.ledger, { handle: 'own', config }, 0);
-    books.create(Kind.policy, open, 2, GRANTED);
-    // More than is remembered beside the lists.
-    for (let n = 0; n < 70; n++) books.create(Kind.policy, { handle: `p${n}`, ...value }, 2, GRANTED);
-    books.create(Kind.policy, { handle: 'changed', ...long([spend]) }, 2, GRANTED);
-    books.create(Kind.wallet, { handle: 'w' }, 2, GRANTED);
-    const row = findHandle(books.state, 2, Kind.wallet, 'w');
-    const may = () => isGranted(books.state, 2, 'update', Kind.wallet, row, { keys: [], bearer: null });
-    expect(may()).toBe(false);
+    for (const [n, handle] of ['own', 'other'].entries()) {
+      const ledger = 2 + n;
+      books.create(Kind.ledger, { handle, config }, 0);
+      books.create(Kind.policy, open, ledger, GRANTED);
+      for (let n = 0; n < 70; n++) books.create(Kind.policy, { handle: `p${n}`, ...value }, ledger, GRANTED);
+      books.create(Kind.policy, { handle: 'changed', ...long([spend]) }, ledger, GRANTED);
+      books.create(Kind.wallet, { handle: 'w' }, ledger, GRANTED);
+    }
+    const may = (ledger = 2) => {
+      const row = findHandle(books.state, ledger, Kind.wallet, 'w');
+      return isGranted(books.state, ledger, 'update', Kind.wallet, row, { keys: [], bearer: null });
+    };
+    // The other ledger's are more than is remembered beside the lists.
+    expect([may(), may(3)]).toEqual([false, false]);
     for (const [values, is] of [
       [[update], true],
       [[spend], false],
