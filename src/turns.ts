@@ -21,8 +21,8 @@ const REQUEST_BYTES = 1024;
 const CLEAR_BYTES = 20 * 1024;
 /** Allowance of one turn: a few usual requests. */
 const TURN_BYTES = 4096;
-/** A ledger holds at most so many times the places that are free: alone, four fifths of all. */
-const SHARE = 4;
+/** Nobody holds more than so many times the places that are free: alone, a ledger has four fifths of all. */
+export const SHARE = 4;
 
 /** What is thought of a ledger none of whose requests was cleared yet: dearer than most, so that few are let in at once. */
 const CLEAR_MS = 1;

@@ -35,7 +35,7 @@ import { beginIntent, isAwaited, stepByCall, stepByProof } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
-import { ProofScene } from './quorum.ts';
+import { ProofScene, violation } from './quorum.ts';
 import { isSameProof, namesOf, proofSize, type RecordView, readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { replayed } from './replays.ts';
@@ -172,7 +172,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   if (isRefusal(labelled)) return labelled;
   const { status } = given;
   if (status !== null && !hasPlace(state, scene.ledger, status)) {
-    return refuse('record.status-policy-violation', `${status} would be one status more than this server keeps`);
+    return violation(`${status} would be one status more than this server keeps`);
   }
   const entry: ProofEntry = { type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status };
   if (labelled.labels !== undefined) entry.labels = labelled.labels;

@@ -21,10 +21,12 @@ import {
   policiesFor,
   type QuorumJson,
   rulesAbout,
+  shownWord,
+  violation,
   type WordRule,
 } from './quorum.ts';
 import type { RecordView } from './records.ts';
-import { type Refusal, refuse } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
 
 /** A bare label is one that everybody may put on. */
 type LabelJson = string | ({ label: string; unique?: boolean } & QuorumJson);
@@ -35,7 +37,6 @@ interface LabelRule extends WordRule {
 
 /** Labels on a record, and words in one proof. */
 const LABELS_MAX = 100;
-const SHOWN_CHARS = 64;
 
 /** One word of a proof: a label, to be put on or taken away. */
 interface Wish {
@@ -57,7 +58,7 @@ export function judgeLabels(
     return violation(`custom.labels must be an array of at most ${LABELS_MAX} labels`);
   }
   const both = (words as string[]).find((word) => words.includes(`-${word}`));
-  if (both !== undefined) return violation(`The label ${both.slice(0, SHOWN_CHARS)} is put on and taken away at once`);
+  if (both !== undefined) return violation(`The label ${shownWord(both)} is put on and taken away at once`);
   const { record } = scene;
   const labels = new Set(record.labels);
   let said: readonly Said[] | null = null;
@@ -103,7 +104,7 @@ function judgeWish(
   saidBefore: () => readonly Said[],
 ): boolean | Refusal {
   const { record, kind, state } = scene;
-  const shown = wish.label.slice(0, SHOWN_CHARS);
+  const shown = shownWord(wish.label);
   if (listed.isEmpty) return violation(`No policy lists the label ${shown} for the kind ${kindRow(kind).name}`);
   const own = fitting(listed.closed, key, scene);
   if (own.length === 0 && !listed.isOpen)
@@ -136,10 +137,6 @@ function fitting(rules: readonly LabelRule[], key: Uint8Array, scene: ProofScene
 
 function wishOf(word: string): Wish {
   return word.startsWith('-') ? { label: word.slice(1), isOff: true } : { label: word, isOff: false };
-}
-
-function violation(why: string): Refusal {
-  return refuse('record.status-policy-violation', why);
 }
 
 function compile(value: LabelJson): LabelRule {

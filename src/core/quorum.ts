@@ -28,6 +28,7 @@ import { membersOf, viewOf } from './members.ts';
 import { BYTES_PER_CHAR, type PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
 import { entryAt, NO_LABELS, type RecordView, readRow, typeAt, versionAt } from './records.ts';
+import { type Refusal, refuse } from './refusal.ts';
 import { HAS_LABELS, type State } from './state.ts';
 
 /** Who may, in a value of a policy: nobody named is everybody, `signer` is a quorum of one. */
@@ -176,6 +177,18 @@ export interface WordRule {
 
 /** The rules of a policy by their words: several may be about one. */
 type RulesByWord<R> = ReadonlyMap<string, readonly R[]>;
+
+/** That what a proof says is against the policies on it. */
+export function violation(why: string): Refusal {
+  return refuse('record.status-policy-violation', why);
+}
+
+/** Of a status or label that somebody asked for, a refusal shows so much. */
+const SHOWN_CHARS = 64;
+
+export function shownWord(word: string): string {
+  return word.slice(0, SHOWN_CHARS);
+}
 
 /** All rules about a word. */
 export function rulesAbout<R>(policies: readonly RulesByWord<R>[], word: string): readonly R[] {

@@ -16,9 +16,11 @@ import {
   policiesFor,
   type QuorumJson,
   rulesAbout,
+  shownWord,
+  violation,
   type WordRule,
 } from './quorum.ts';
-import { type Refusal, refuse } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
 
 interface StatusJson extends QuorumJson {
   status: string;
@@ -33,7 +35,6 @@ interface StatusRule extends WordRule {
 const STATUS = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}$/;
 const NARROW_STATUS = /^[a-z][a-z-]{0,31}$/;
 const STATUS_MAX = 32;
-const SHOWN_CHARS = 64;
 
 /**
  * The status that a proof of this key and custom gives, null where it gives none, or why it must not be said.
@@ -51,13 +52,13 @@ export function judgeStatus(
   const policies = policiesFor(scene, 'status', compile);
   if (policies === null) return (byOlderRules ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
   const listed = rulesAbout(policies, wish);
-  const shown = wish.slice(0, SHOWN_CHARS);
-  const no = (why: string) => refuse('record.status-policy-violation', why);
-  if (listed.length === 0) return no(`No policy lets ${shown} be the status of a record of kind ${kindRow(kind).name}`);
+  const shown = shownWord(wish);
+  if (listed.length === 0)
+    return violation(`No policy lets ${shown} be the status of a record of kind ${kindRow(kind).name}`);
   const next = listed.filter(({ from }) => from === null || from.includes(record.status));
-  if (next.length === 0) return no(`No policy lets ${shown} follow ${record.status}`);
+  if (next.length === 0) return violation(`No policy lets ${shown} follow ${record.status}`);
   const own = next.filter(({ seats }) => fits(seats, key, scene));
-  if (own.length === 0) return no(`No policy lets this signer set ${shown}`);
+  if (own.length === 0) return violation(`No policy lets this signer set ${shown}`);
   const keys = [...keysFor(scene, wish), key];
   return { status: own.some(({ seats }) => isReached(seats, keys, scene)) ? wish : null };
 }

@@ -40,7 +40,7 @@ import { EventMemo } from './event-memo.ts';
 import type { Job, Lanes, Outcome } from './lanes.ts';
 import type { OutgoingCall } from './outgoing.ts';
 import { ByKey, Companies, type Reader, type Readers } from './readers.ts';
-import { inSlices, WokenWalks } from './slices.ts';
+import { inSlices, REST, WokenWalks } from './slices.ts';
 import type { Timers } from './timers.ts';
 
 export interface FeedsOptions {
@@ -65,8 +65,6 @@ const QUEUED_MAX = 100_000;
 /** Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of effects. */
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
-/** So many times as long as a slice took, reading rests: one event may take its filter a tenth of a second. */
-const REST = 4;
 const DETAIL_MAX = 200;
 /**
  * Characters of the records whose filters are at hand. A filter may be a megabyte and there may be thousands: those that

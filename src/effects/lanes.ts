@@ -25,10 +25,11 @@
  * are handed in, and there is no chance: the same calls, answers and clock give the same run.
  */
 import { LongMap, near } from '../memory/index.ts';
+import { SHARE } from '../turns.ts';
 import { backoffMs } from './backoff.ts';
 import { Line, type Standing } from './line.ts';
 import type { Answer, Call, OutgoingCall } from './outgoing.ts';
-import { inSlices } from './slices.ts';
+import { inSlices, REST } from './slices.ts';
 import type { Timer, Timers } from './timers.ts';
 
 export interface Job {
@@ -67,16 +68,12 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const STARTS_PER_TURN_MAX = 16;
 /** Bodies may be large. */
 const TURN_MS_MAX = 4;
-/** So many times as long as making a body took, where that was longer than a turn, its party rests. */
-const REST = 4;
 /** So many calls in a row have failed where a lane is taken to be away. */
 const AWAY_AFTER = 32;
 /** Then this lies between two that are tried again: fifty a second are some hundredths of a core. */
 const AWAY_PAUSE_MS = 20;
 /** Rows that come from there in one turn once it is back. */
 const BACK_ROWS_MAX = 1000;
-/** A party has at most so many times the places that are left free, as a ledger has of those for requests (turns.ts). */
-const SHARE = 4;
 
 interface Entry {
   readonly job: Job;

@@ -30,6 +30,9 @@ export class WokenWalks {
   }
 }
 
+/** What took long rests so many times as long: making a body may, or holding one event to its filter. */
+export const REST = 4;
+
 const SLICE_MS = 2;
 
 /**
