@@ -42,12 +42,13 @@ export function hasBooks(directory: string): boolean {
 /** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */
 export function openBooks(directory: string, keyFile: string, log: Log): HeldBooks {
   const began = performance.now();
+  // Before anything is made: without it there is no start.
+  const named = keyFile === '' ? null : loadKey(realDisk, resolve(keyFile), makeKeyPair);
   realDisk.mkdir(directory);
   const lock = acquireLock(realDisk, directory);
   const disk = whileHeld(realDisk, lock);
-  const knewKey = keyFile !== '' || disk.exists(join(directory, KEY_FILE));
-  const server =
-    keyFile === '' ? loadOrCreateKey(disk, directory, makeKeyPair) : loadKey(disk, resolve(keyFile), makeKeyPair);
+  const knewKey = named !== null || disk.exists(join(directory, KEY_FILE));
+  const server = named ?? loadOrCreateKey(disk, directory, makeKeyPair);
   const signatures = signaturesOf(server);
   const recovered = recover({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
   tellRecovered(recovered, began, log);

@@ -18,6 +18,7 @@ import { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { holdSidePort, type SidePort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
+import { refuseHalfCopy } from './storage/segments.ts';
 import { fatalText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-text.ts';
 import { startWatch, watchFigures } from './watch.ts';
@@ -74,6 +75,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const isFirst = !hasBooks(directory);
   if (isFirst && !mayBegin(config)) throw noBooksError(directory);
   if (isFirst && realDisk.exists(join(directory, COPY_NAME_FILE))) throw unfinishedError(directory);
+  if (isFirst) refuseHalfCopy(realDisk, directory);
   // Books that were made for nothing would keep the rules that this start asks for from the next one.
   if (isFirst) await tryPorts(config);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);

@@ -9,6 +9,7 @@
 import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import { type Disk, readWhole, writeWhole } from './disk.ts';
+import { END_FILE } from './known-end.ts';
 import { isBooksName } from './snapshot-format.ts';
 
 export const KEY_FILE = 'server.key';
@@ -76,7 +77,7 @@ export function refuseOtherKey(disk: Disk, directory: string): void {
   const names = disk.readdir(directory);
   // The new key would take the link's place, and nobody the one that was meant.
   if (names.includes(KEY_FILE)) throw new KeyFileError(`${path} is a link that leads nowhere; put the key there first`);
-  const books = names.find(isBooksName);
+  const books = names.find((name) => isBooksName(name) || name === END_FILE);
   if (books === undefined) return;
   throw new KeyFileError(
     `${path} is missing, but ${books} was signed by the server's key; put it back from a copy, or name the file that it is in with --server-key`,

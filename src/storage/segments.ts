@@ -82,7 +82,10 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   const segments = listSegments(disk, directory);
   const first = segments[0];
   if (first === undefined) {
-    if (after.seq === 0) return noneOf(disk, directory);
+    if (after.seq === 0) {
+      refuseHalfCopy(disk, directory);
+      return [];
+    }
     throw new DamageError(directory, 0, `no journal, but entry ${after.seq} is known`);
   }
   if (first.firstSeq > after.seq + 1) {
@@ -93,11 +96,11 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   return segments.slice(Math.max(from, 0));
 }
 
-/** No segments; unless a copy of some was cut off in the first: that is no place for new books. */
-function noneOf(disk: Disk, directory: string): SegmentFile[] {
+/** Throws where a copy of books was cut off in its first file: that is no place for new ones. */
+export function refuseHalfCopy(disk: Disk, directory: string): void {
   const isHalf = (name: string) => name.endsWith(TEMPORARY) && segmentSeq(name.slice(0, -TEMPORARY.length)) > 0;
   const half = namesIn(disk, directory).find(isHalf);
-  if (half === undefined) return [];
+  if (half === undefined) return;
   throw new DamageError(join(directory, half), 0, 'half of a copy, which was cut off, and no books beside it');
 }
 

@@ -5,6 +5,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { TEMPORARY } from '../../src/storage/disk.ts';
+import { segmentName } from '../../src/storage/format.ts';
+import { END_FILE } from '../../src/storage/known-end.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { startRefused, startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
@@ -77,4 +80,31 @@ test('a journal that was cut to nothing is no books either', async () => {
   const before = readdirSync(directory);
   expect(await startRefused({ directory, flags: THERE })).toEqual(REFUSED);
   expect(readdirSync(directory)).toEqual(before);
+});
+
+test.each([segmentName(1), segmentName(Number.MAX_SAFE_INTEGER)])(
+  'a start on half of a copy, %s, is refused and writes nothing there: it made a key, for no books',
+  async (name) => {
+    const directory = freshDirectory();
+    writeFileSync(join(directory, name + TEMPORARY), 'x');
+    const log = expect.stringMatching(/half of a copy, which was cut off, and no books beside it/);
+    expect(await startRefused({ directory })).toEqual({ code: 1, log });
+    expect(readdirSync(directory)).toEqual([name + TEMPORARY]);
+  },
+);
+
+test('a start makes no key beside the note of a stop, which another key has signed, and then refuses that', async () => {
+  const directory = freshDirectory();
+  writeFileSync(join(directory, END_FILE), '{}');
+  const log = expect.stringMatching(/server\.key is missing, but stopped-at\.json was signed by the server's key/);
+  expect(await startRefused({ directory })).toEqual({ code: 1, log });
+  expect(readdirSync(directory)).not.toContain('server.key');
+});
+
+test('a start whose --server-key is not there makes no directory', async () => {
+  const parent = freshDirectory();
+  const flags = ['--server-key', join(parent, 'key')];
+  const log = expect.stringMatching(/does not exist; put the key there/);
+  expect(await startRefused({ directory: join(parent, 'books'), flags })).toEqual({ code: 1, log });
+  expect(readdirSync(parent)).toEqual([]);
 });
