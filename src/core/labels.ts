@@ -17,6 +17,7 @@ import {
   compileSeats,
   fits,
   isReached,
+  notLet,
   type ProofScene,
   policiesFor,
   type QuorumJson,
@@ -105,10 +106,10 @@ function judgeWish(
 ): boolean | Refusal {
   const { record, kind, state } = scene;
   const shown = shownWord(wish.label);
-  if (listed.isEmpty) return violation(`No policy lists the label ${shown} for the kind ${kindRow(kind).name}`);
+  if (listed.isEmpty) return notLet(scene, `No policy lists the label ${shown} for the kind ${kindRow(kind).name}`);
   const own = fitting(listed.closed, key, scene);
   if (own.length === 0 && !listed.isOpen)
-    return violation(`No policy lets this signer put on or take away the label ${shown}`);
+    return notLet(scene, `No policy lets this signer put on or take away the label ${shown}`);
   const isOn = record.labels.includes(wish.label);
   if (isOn !== wish.isOff) return false;
   // A ledger has one record of its own, and learns nothing of the labels of others.

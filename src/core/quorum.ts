@@ -175,6 +175,15 @@ export interface WordRule {
   readonly seats: Seats;
 }
 
+/**
+ * Why a word may not be said: `why`, where all that the policies say was looked at, else that it was not. Part of it is no
+ * answer: who may say the word may be told in the rest.
+ */
+export function notLet({ effort }: ProofScene, why: string): Refusal {
+  const givenUp = 'The policies about this record take more looking at than one proof is given';
+  return violation(effort.left < 0 ? givenUp : why);
+}
+
 /** The rules of a policy by their words: several may be about one. */
 type RulesByWord<R> = ReadonlyMap<string, readonly R[]>;
 

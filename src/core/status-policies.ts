@@ -12,12 +12,12 @@ import {
   compileSeats,
   fits,
   isReached,
+  notLet,
   type ProofScene,
   policiesFor,
   type QuorumJson,
   rulesAbout,
   shownWord,
-  violation,
   type WordRule,
 } from './quorum.ts';
 import type { Refusal } from './refusal.ts';
@@ -53,12 +53,12 @@ export function judgeStatus(
   if (policies === null) return (byOlderRules ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
   const listed = rulesAbout(policies, wish);
   const shown = shownWord(wish);
-  if (listed.length === 0)
-    return violation(`No policy lets ${shown} be the status of a record of kind ${kindRow(kind).name}`);
+  const no = (why: string) => notLet(scene, why);
+  if (listed.length === 0) return no(`No policy lets ${shown} be the status of a record of kind ${kindRow(kind).name}`);
   const next = listed.filter(({ from }) => from === null || from.includes(record.status));
-  if (next.length === 0) return violation(`No policy lets ${shown} follow ${record.status}`);
+  if (next.length === 0) return no(`No policy lets ${shown} follow ${record.status}`);
   const own = next.filter(({ seats }) => fits(seats, key, scene));
-  if (own.length === 0) return violation(`No policy lets this signer set ${shown}`);
+  if (own.length === 0) return no(`No policy lets this signer set ${shown}`);
   const keys = [...keysFor(scene, wish), key];
   return { status: own.some(({ seats }) => isReached(seats, keys, scene)) ? wish : null };
 }

@@ -294,6 +294,37 @@ describe('policies that take long', () => {
     expect(said(prove(books, Kind.wallet, 'w', 'b', { status: 'silver' }))).toBe(VIOLATION);
   });
 
+  describe('are told to take long: it was said that no policy lets this signer say what the last rule lets him say', () => {
+    const custom = { role: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${n}`, 'x'.repeat(64)])) };
+    const seats = [...times(60, { signer: { custom } }), { signer: { public: publicOf('a') } }];
+    test.each<[string, 'status' | 'label', number]>([
+      ['a status', 'status', 1],
+      ['a status, by many policies', 'status', 20],
+      ['a label', 'label', 1],
+      ['a label, by many policies', 'label', 20],
+    ])('%s', (_, sort, count) => {
+      const books = openBooks();
+      make(books, Kind.wallet, { handle: 'w' });
+      for (let n = 0; n < 50; n++) {
+        make(books, Kind.signer, { handle: `a${n}`, format: 'ed25519-raw', public: publicOf('a') });
+      }
+      const schema = sort === 'status' ? sort : 'labels';
+      const values = seats.map((who) => ({ [sort]: 'gold', ...who }));
+      for (let n = 0; n < count; n++) {
+        make(books, Kind.policy, { handle: `p${n}`, schema, record: 'wallet', values });
+      }
+      const refused = prove(
+        books,
+        Kind.wallet,
+        'w',
+        'a',
+        sort === 'status' ? { status: 'gold' } : { labels: ['gold'] },
+      );
+      const detail = 'The policies about this record take more looking at than one proof is given';
+      expect(refused).toMatchObject({ reason: VIOLATION, detail });
+    });
+  });
+
   test('a status with a thousand quorums is not reached by way of the last', () => {
     const last = { status: 'gold', quorum: [{ signer: only('ab'), count: 2 }] };
     const saying = (count: number) => {
