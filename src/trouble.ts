@@ -176,17 +176,25 @@ export function watchClock(tell: (text: string) => void): LookAtClock {
   };
 }
 
-/** Tells where it was not called for long, from when it was made on; it is to be called each second, with a clock that nobody sets. */
-export function watchStillness(tell: (text: string) => void, begun: number): (steady: number) => void {
+/** A clock that nobody sets, and the processor time that the process has taken, both in milliseconds. */
+type LookAtTime = (steady: number, computed: number) => void;
+
+/** Tells where it was not called for long, from when it was made on, and who had the time; it is to be called each second. */
+export function watchStillness(tell: (text: string) => void, ...begun: Parameters<LookAtTime>): LookAtTime {
   let last = begun;
-  return (steady) => {
-    const ms = steady - last;
-    last = steady;
-    if (ms <= STILL_MS_MAX) return;
-    tell(
-      `Stood still for ${Math.round(ms / 1000)} s: the process was stopped (SIGSTOP, a debugger), or the machine gave it no time, or no memory but by swapping. Nothing is lost by that; who asked meanwhile had to wait.`,
-    );
+  return (...now) => {
+    const [ms, computedMs] = [now[0] - last[0], now[1] - last[1]];
+    last = now;
+    if (ms > STILL_MS_MAX) tell(stillText(ms, computedMs));
   };
+}
+
+function stillText(ms: number, computedMs: number): string {
+  const why =
+    computedMs < ms / 2
+      ? 'the process was stopped (SIGSTOP, a debugger), or the machine gave it no time, or no memory but by swapping'
+      : 'the server itself computed, in one piece; tell us what it was asked then';
+  return `Stood still for ${Math.round(ms / 1000)} s: ${why}. Nothing is lost by that; who asked meanwhile had to wait.`;
 }
 
 function leapText(leapt: number, now: number): string {

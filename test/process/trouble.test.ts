@@ -287,13 +287,24 @@ describe('a clock that is behind the books', () => {
 
   test('or nothing looked at it for long, as where the process was stopped: told each time', () => {
     const told: string[] = [];
-    const goesOn = watchStillness((text) => told.push(text), 5_000);
-    for (const steady of [15_000, 16_000, 26_000]) goesOn(steady);
+    const goesOn = watchStillness((text) => told.push(text), 5_000, 1_000);
+    for (const steady of [15_000, 16_000, 26_000]) goesOn(steady, 1_000);
     expect(told).toEqual([]);
-    goesOn(91_400);
-    expect(told).toEqual([expect.stringContaining('Stood still for 65 s')]);
-    for (const steady of [92_400, 110_000]) goesOn(steady);
+    goesOn(91_400, 1_500);
+    expect(told).toEqual([expect.stringMatching(/^Stood still for 65 s: the process was stopped \(SIGSTOP/)]);
+    for (const steady of [92_400, 110_000]) goesOn(steady, 1_500);
     expect(told).toHaveLength(2);
+  });
+
+  test('or it computed in one piece: told as that, it was told as a process that was stopped', () => {
+    const told: string[] = [];
+    const goesOn = watchStillness((text) => told.push(text), 5_000, 1_000);
+    goesOn(81_000, 76_000);
+    expect(told).toEqual([expect.stringMatching(/^Stood still for 76 s: the server itself computed, in one piece/)]);
+    expect(told[0]).not.toContain('SIGSTOP');
+    // What the threads took before is none of it.
+    goesOn(157_000, 77_000);
+    expect(told[1]).toContain('SIGSTOP');
   });
 
   test('by less than a minute, or not at all: not worth one', () => {
