@@ -1,7 +1,7 @@
 /** What comes of the books from elsewhere: looked at, before anything counts of it. */
 import { equalBytes } from '../../core/bytes.ts';
 import type { Disk } from '../../storage/disk.ts';
-import { FRAME_BYTES_MAX, SEGMENT_HEADER_BYTES, type VerifyHash } from '../../storage/format.ts';
+import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES, type VerifyHash } from '../../storage/format.ts';
 import { type FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../storage/frame-chain.ts';
 import { FOOT_BYTES, type Manifest, SnapshotError } from '../../storage/snapshot-format.ts';
 import { hashUpTo, readOutline } from '../../storage/snapshot-reader.ts';
@@ -23,11 +23,16 @@ export async function copyFrames(
   chunks: AsyncIterable<Uint8Array>,
   write: (bytes: Uint8Array, at: number) => Promise<void>,
 ): Promise<void> {
-  let held = Buffer.alloc(0);
+  // What is in no whole frame yet, and room for more of it: it may come in very small pieces.
+  let [room, length] = [Buffer.alloc(0), 0];
+  let zeros = 0;
   let written = from;
   for await (const chunk of chunks) {
-    held = Buffer.concat([held, chunk]);
-    if (held.length > FRAME_BYTES_MAX + chunk.length) throw new SpoiltFrameError('more bytes than a frame has');
+    if (zeros + length > FRAME_BYTES_MAX) throw new SpoiltFrameError('more bytes than a frame has');
+    if (room.length < length + chunk.length) room = Buffer.concat([room], 2 * (length + chunk.length));
+    room.set(chunk, length);
+    length += chunk.length;
+    const held = room.subarray(0, length);
     let [at, to] = [0, 0];
     // Once: of what could not be written nothing is tried again.
     const handOn = async () => {
@@ -49,9 +54,16 @@ export async function copyFrames(
     } finally {
       await handOn();
     }
-    held = Buffer.from(held.subarray(to));
+    if (to > 0) room.copyWithin(0, to, length);
+    length -= to;
+    // Behind zeros where a head would be comes no frame: those few say so as well as all of them, and are looked at again.
+    if (length > FRAME_HEAD_BYTES && isZeros(room.subarray(0, length), 0)) {
+      zeros += length - FRAME_HEAD_BYTES;
+      length = FRAME_HEAD_BYTES;
+    }
   }
-  if (!isZeros(held, 0)) throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
+  if (!isZeros(room.subarray(0, length), 0))
+    throw new SpoiltFrameError(`half a frame behind entry ${chain.position.seq}`);
 }
 
 /** A snapshot's manifest, once its file was found to be what the server has signed. */
