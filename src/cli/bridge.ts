@@ -23,7 +23,7 @@ import { acquireLock } from '../storage/lock.ts';
 import { urlHost } from '../url-text.ts';
 import { isUsageError, readCount, readFilled, UsageError } from './usage.ts';
 
-const HELP = `npm run bridge -- [flags]
+const HELP = `ayni bridge [flags]
 
   --port 5001 --host 127.0.0.1        where it listens; port 0 takes a free one
   --data bank                         directory of its books and its key

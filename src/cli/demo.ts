@@ -16,7 +16,7 @@ import { countText } from './count.ts';
 import { runInParallel } from './parallel.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 
-const HELP = `npm run demo
+const HELP = `ayni demo
 
 Starts a ledger of its own on files of its own, kills it at work, starts it again, and checks every answer it gave. Takes
 some twenty seconds and no flags, and leaves nothing behind. Ends with 0 where nothing is missing.
