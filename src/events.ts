@@ -74,6 +74,18 @@ export function placedAt(state: State, seq: number): Placed | null {
   return { seq, address, entry, ledger, row };
 }
 
+/**
+ * Which entry stands at this place of the books, or last before it where none is kept there: of its bytes' hash the first eight
+ * digits. Books that have gone on from an older copy have another one there, but are soon as long. '' at their beginning.
+ */
+export function markAt({ log, heap }: State, seq: number): string {
+  for (let place = seq; place > 0; place--) {
+    const address = log.get(place - 1);
+    if (address !== 0) return sha256Hex(heap.bytes(address)).slice(0, 8);
+  }
+  return '';
+}
+
 /** All signals that an entry may give. */
 export function signalsOf(entry: Entry): string[] {
   const { name } = kindRow(entry.kind);

@@ -7,8 +7,9 @@ import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf, readRow } from '../core/records.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
+import type { State } from '../core/state.ts';
 import type { DeliveryView } from '../effects/index.ts';
-import { allEvents, eventsOf, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
+import { allEvents, eventsOf, type LedgerEvent, markAt, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
 import { type Call, callerOf, refuseDurable, rowOf, sendDurable, walk } from './call.ts';
@@ -23,13 +24,18 @@ import type { Write } from './submit.ts';
 
 // ---------------------------------------------------------------- events of a ledger
 
-/** A sequence number, and the number among the events of the entry after it from which on they were not told yet. */
-export const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?$/;
+/**
+ * A sequence number; the number among the events of the entry after it from which on they were not told yet; and, in what an
+ * answer gave, the mark of the last entry it told of.
+ */
+export const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([\da-f]{8}))?$/;
 
 interface Wish {
   /** Entries up to this sequence number are passed by, and of the next one events before this number. */
   after: number;
   from: number;
+  /** What stood there when the client was told; null where that is not said. */
+  mark: string | null;
   limit: number;
   /** Which signal; all where it is empty. */
   signal: string;
@@ -47,6 +53,8 @@ export function listEvents(call: Call): void {
   // Whoever goes on from books that had more would not be told what comes here in their place.
   if (wish.after > log.length || (wish.after === log.length && wish.from > 0))
     return refuseDurable(call, refuse('api.query-malformed', beyond(wish.after, log.length)));
+  if (wish.mark !== null && wish.mark !== markOf(house.state, wish.after, wish.from))
+    return refuseDurable(call, refuse('api.query-malformed', otherBooks(wish.after)));
   const end = performance.now() + house.listMsMax;
   const giveUp = performance.now() + wish.waitMs;
   const texts: string[] = [];
@@ -72,7 +80,7 @@ export function listEvents(call: Call): void {
     from = 0;
     next = null;
   };
-  const sendEvents = () => sendList(call, texts, { after: from === 0 ? seq : `${seq}.${from}`, limit: wish.limit });
+  const sendEvents = () => sendList(call, texts, { after: placeText(house.state, seq, from), limit: wish.limit });
   const slice = (pause: number): boolean => {
     while (seq < log.length && !isFull() && performance.now() < pause) tellNext();
     const isThrough = seq >= log.length;
@@ -101,7 +109,7 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query ?? '');
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
-  const [, seq, from = '0'] = AFTER.exec(after) ?? [];
+  const [, seq, from = '0', mark = null] = AFTER.exec(after) ?? [];
   if (seq === undefined)
     return refuse('api.query-malformed', 'after must be what an answer gave, or a sequence number');
   if (!/^\d{1,9}$/.test(wait)) return refuse('api.query-malformed', 'wait must be a number of seconds');
@@ -109,11 +117,27 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   const signal = given.get('signal') ?? '';
   // Whoever misspells one would wait for ever.
   if (signal !== '' && !SIGNALS.includes(signal)) return refuse('api.query-malformed', 'there is no such signal');
-  return { after: Number(seq), from: Number(from), limit: query.page.limit, signal, waitMs };
+  return { after: Number(seq), from: Number(from), mark, limit: query.page.limit, signal, waitMs };
 }
 
 function beyond(after: number, end: number): string {
   return `after ${after} is beyond the end of these books, which is ${end}: it is of other ones, or they are older than they were`;
+}
+
+function otherBooks(after: number): string {
+  return `after ${after} is of other books: these have another entry there. They went on from an older copy, so some of what was told is not in them, and some of what is in them was not told`;
+}
+
+/** Where the next question goes on. */
+function placeText(state: State, seq: number, from: number): string | number {
+  const place = from === 0 ? seq : `${seq}.${from}`;
+  const mark = markOf(state, seq, from);
+  return mark === '' ? place : `${place}-${mark}`;
+}
+
+/** Whoever stands within an entry was told some of it. */
+function markOf(state: State, seq: number, from: number): string {
+  return markAt(state, from === 0 ? seq : seq + 1);
 }
 
 /** The events of an entry, from a number on, that belong to this ledger. */

@@ -2,9 +2,11 @@
  * Events for those who ask: all of a ledger's, from any place on, each once and in order; who waits is woken by what
  * concerns it, and by nothing else.
  */
+
 import { connect as connectSocket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { bearer, type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
+import { directoryCopy, freshDirectory } from '../support/directory.ts';
 import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
@@ -189,7 +191,7 @@ describe('who waits', () => {
     const { data, page: next } = (await waiting).body;
     expect(data).toHaveLength(1);
     expect(data[0].data.circle.data.handle).toBe('mine');
-    expect(next.after).toBe(data[0].seq);
+    expect(Number.parseInt(next.after, 10)).toBe(data[0].seq);
   });
 
   test('for a signal that is none is told so: a misspelt one was waited for in vain', async () => {
@@ -211,6 +213,46 @@ describe('who waits', () => {
     expect(reasonOf(await at.get(`/events?after=${seq}.1`))).toEqual([400, 'api.query-malformed']);
   });
 
+  test('from where an answer ended holds over a restart, and in a copy that goes on; not in books that have lost that', async () => {
+    const directory = freshDirectory();
+    const first = await serverOfTest({ directory, flags: ['--snapshot-every', '10'] });
+    const at = connect(first);
+    const own = makeKit(at, keys);
+    const usd = await own.symbol();
+    const wallet = await own.wallet();
+    await own.done([issue(wallet, usd, 1), issue(wallet, usd, 2)]);
+    const older = directoryCopy(directory);
+    // Within an entry, at the end of one, and at the end of all.
+    const places: string[] = [];
+    for (const limitTo of [1, 2, 3]) await own.done([issue(wallet, usd, limitTo), issue(wallet, usd, 5)]);
+    for (let place: string | number = 0, left = 100; left > 0; left--) {
+      const { page } = await ask(at, `after=${place}&page.limit=1`);
+      if (page.after === place) break;
+      place = page.after as string;
+      places.push(place);
+    }
+    const [known, last] = [places.slice(0, 4), places.at(-1)!];
+    expect(places.some((place) => place.includes('.'))).toBe(true);
+    await first.stop();
+
+    const again = connect(await serverOfTest({ directory }));
+    for (const place of places) expect((await again.get(`/events?after=${place}`)).status, place).toBe(200);
+
+    const other = connect(await serverOfTest({ directory: older }));
+    const others = makeKit(other, keys);
+    for (const limitTo of [1, 2, 3, 4]) await others.done([issue(wallet, usd, limitTo), issue(wallet, usd, 6)]);
+    for (const place of known) expect((await other.get(`/events?after=${place}`)).status, place).toBe(200);
+    for (const place of [last, places.findLast((place) => place.includes('.'))!]) {
+      const refused = await other.get(`/events?after=${place}`);
+      expect([...reasonOf(refused), refused.body.data.detail], place).toEqual([
+        ...[400, 'api.query-malformed'],
+        expect.stringContaining('is of other books'),
+      ]);
+      // Whoever wants to go on there all the same says only where.
+      expect((await other.get(`/events?after=${place.split('-')[0]}`)).status).toBe(200);
+    }
+  });
+
   test('in vain is told so in time, and goes on after what it passed by', async () => {
     const { at, own } = await ledgerOfItsOwn();
     for (let wait = 1; ; wait *= 2) {
@@ -224,7 +266,7 @@ describe('who waits', () => {
       expect(ms).toBeGreaterThan(wait * 1000 - 100);
       // What was made after the answer was not passed by: a machine that was so slow tries again, with more time.
       if (!isInTime && wait < 16) continue;
-      expect(body.page.after).toBeGreaterThanOrEqual(page.after + 5);
+      expect(Number.parseInt(body.page.after, 10)).toBeGreaterThanOrEqual(Number.parseInt(page.after, 10) + 5);
       expect((await ask(at, `after=${body.page.after}`)).data).toEqual([]);
       return;
     }

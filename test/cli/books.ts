@@ -2,7 +2,7 @@
  * Directories of books to be audited: made by a real server, copied, and rewritten by somebody who holds its key.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
+import { readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
@@ -25,7 +25,7 @@ import { errorText } from '../../src/storage/system-error.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { commit } from '../storage/kit.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
-import { freshDirectory, makeDirectory } from '../support/directory.ts';
+import { directoryCopy, freshDirectory, makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique, until } from '../support/kit.ts';
 import { AYNI, type Server, startServer } from '../support/server.ts';
@@ -35,8 +35,7 @@ export const fresh = () => join(freshDirectory(), 'copy');
 
 /** A copy whose end may be rewritten: nothing is noted of where a server stopped. */
 export function copyOf(directory: string): string {
-  const copy = freshDirectory();
-  cpSync(directory, copy, { recursive: true });
+  const copy = directoryCopy(directory);
   rmSync(join(copy, END_FILE), { force: true });
   return copy;
 }

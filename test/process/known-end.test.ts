@@ -11,7 +11,7 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { END_FILE } from '../../src/storage/known-end.ts';
 import { ayniProcess } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
-import { freshDirectory } from '../support/directory.ts';
+import { directoryCopy, freshDirectory } from '../support/directory.ts';
 import { makeKit, unique } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
 
@@ -25,12 +25,6 @@ async function left(how: 'stop' | 'kill'): Promise<string> {
   for (let n = 0; n < 3; n++) await kit.make('wallets', { handle: unique('wallet') });
   await server[how]();
   return directory;
-}
-
-function copyOf(directory: string): string {
-  const to = freshDirectory();
-  cpSync(directory, to, { recursive: true });
-  return to;
 }
 
 const lastSegment = (directory: string) =>
@@ -61,7 +55,7 @@ describe('after a stop', () => {
   ])(
     'an end that is %s is damage for a start, an audit and a copy; without the note it is cut',
     async (_how, change) => {
-      const directory = copyOf(stopped);
+      const directory = directoryCopy(stopped);
       change(lastSegment(directory));
       const before = readFileSync(lastSegment(directory));
       const refused = await startRefused({ directory });
@@ -87,7 +81,7 @@ describe('after a stop', () => {
   );
 
   test('a stray byte behind a lost end does not hide that: it was taken for all that is wrong', async () => {
-    const directory = copyOf(stopped);
+    const directory = directoryCopy(stopped);
     const path = lastSegment(directory);
     const whole = readFileSync(path);
     // Up to where its last frame begins, and then what looks like room for more.
@@ -104,7 +98,7 @@ describe('after a stop', () => {
   });
 
   test('one byte that has changed is put back as ever', async () => {
-    const directory = copyOf(stopped);
+    const directory = directoryCopy(stopped);
     const path = lastSegment(directory);
     const bytes = readFileSync(path);
     bytes[bytes.length - 90]! ^= 1;
@@ -115,8 +109,8 @@ describe('after a stop', () => {
   });
 
   test('an older copy of the journal in its place is told; gone on with, the note of before holds', async () => {
-    const directory = copyOf(stopped);
-    const older = copyOf(stopped);
+    const directory = directoryCopy(stopped);
+    const older = directoryCopy(stopped);
     const server = await startServer({ directory });
     await makeKit(connect(server), keys).make('wallets', { handle: unique('later') });
     const note = readFileSync(join(directory, END_FILE), 'utf8');
@@ -134,7 +128,7 @@ describe('after a stop', () => {
     ['not JSON', () => 'x'],
     ['of another number', (text: string) => text.replace(/"seq":\d+/, '"seq":1')],
   ])('a note that is %s is told, and its file', async (_what, change) => {
-    const directory = copyOf(stopped);
+    const directory = directoryCopy(stopped);
     const path = join(directory, END_FILE);
     writeFileSync(path, change(readFileSync(path, 'utf8')));
     const { code, log } = await startRefused({ directory });

@@ -1,5 +1,5 @@
 /** A directory that a test makes for itself, or a file for its tests. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, onTestFinished, TestRunner } from 'vitest';
@@ -11,6 +11,13 @@ export function freshDirectory(): string {
   if (TestRunner.getCurrentTest() === undefined) afterAll(remove);
   else onTestFinished(remove);
   return directory;
+}
+
+/** A copy of a directory, as whoever copies files has it. */
+export function directoryCopy(directory: string): string {
+  const copy = freshDirectory();
+  cpSync(directory, copy, { recursive: true });
+  return copy;
 }
 
 /** One that whoever makes it takes away. */

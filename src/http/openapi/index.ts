@@ -241,11 +241,15 @@ function parameters(pageLimitMax: number): Record<string, unknown> {
       enum: [1, -1],
       default: -1,
     }),
-    After: inQuery('after', 'Where to go on: `page.after` of the answer before, or a sequence number.', {
-      type: 'string',
-      pattern: AFTER.source,
-      default: '0',
-    }),
+    After: inQuery(
+      'after',
+      'Where to go on: `page.after` of the answer before, which is refused by books that have lost it; or a sequence number.',
+      {
+        type: 'string',
+        pattern: AFTER.source,
+        default: '0',
+      },
+    ),
     Wait: inQuery('wait', 'Seconds to wait for the first event; not longer than the server lets anybody wait.', {
       type: 'integer',
       minimum: 0,
