@@ -311,7 +311,7 @@ export class Followers {
     if (!isTwice || this.#hasTold) return;
     this.#hasTold = true;
     this.#options.tell(
-      `A copy says that it ${what}, what was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy.`,
+      `A copy says that it ${what}, what was acknowledged since is in that copy alone: stop this server, and start it on an \`ayni backup\` of the copy. Where this server took over from the one whose books those were, and answers waited for copies there, they hold nothing that was answered and is not here: begin that copy anew, in an empty directory.`,
     );
   }
 

@@ -419,15 +419,19 @@ export class Copy {
 
 function endsBefore(seq: number): StrangeBooksError {
   return new StrangeBooksError(
-    `the books there end before entry ${seq}, which is here: they are an older copy, and what they lost is here alone, or they are other ones`,
+    `the books there end before entry ${seq}, which is here: they are an older copy, and what they lost is here alone, or they are other ones. ${GONE_OVER_FROM}`,
   );
 }
 
 function otherHistory(seq: number): StrangeBooksError {
   return new StrangeBooksError(
-    `the books there have not the entry ${seq} that is here: they are of another history, or have changed there (\`ayni verify\` tells). Where an older copy was put there and went on, what it lost is here alone`,
+    `the books there have not the entry ${seq} that is here: they are of another history, or have changed there (\`ayni verify\` tells). Where an older copy was put there and went on, what it lost is here alone. ${GONE_OVER_FROM}`,
   );
 }
+
+/** These may be books of a server, which others went over from. */
+const GONE_OVER_FROM =
+  'Where the server there took over from these books, what is here alone was never answered if answers waited for its copy: begin a new one, in an empty directory';
 
 /** The first bytes of what comes, or all where it is less. */
 async function beginningOf(chunks: AsyncIterable<Uint8Array>, length: number): Promise<Buffer> {
