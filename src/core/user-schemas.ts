@@ -19,9 +19,13 @@ import type { State } from './state.ts';
 /**
  * The schema of a schema record, by the record's data: what is wrong with it, or the check of values, which gives what
  * is wrong with one or null, and about how many bytes that check takes. A function of nothing but the texts and values it
- * is given.
+ * is given, and of whether the schema is new: then it may be refused for what it takes to compile, which the books' own
+ * never are.
  */
-export type CompileSchema = (data: string) => { errors: readonly Fault[] } | { check: CheckValue; held: number };
+export type CompileSchema = (
+  data: string,
+  isNew?: boolean,
+) => { errors: readonly Fault[] } | { check: CheckValue; held: number };
 type CheckValue = (value: Record<string, unknown>) => readonly Fault[] | null;
 
 /** Kinds whose `schema` has no meaning but this one. */
@@ -32,7 +36,7 @@ export function misfit(state: State, command: CreateCommand | UpdateCommand): Re
   const { norms } = state;
   const { ledger, kind } = command;
   if (kind === Kind.schema) {
-    const made = state.compileSchema(command.data);
+    const made = state.compileSchema(command.data, true);
     if ('errors' in made) return refuseShape(made.errors);
   }
   if (!norms.hasSchemas(ledger, kind)) return null;

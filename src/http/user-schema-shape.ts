@@ -8,6 +8,7 @@
  */
 import { isObject } from '../core/filters.ts';
 import type { Fault } from '../core/refusal.ts';
+import { CLASS_WEIGHT, PATTERN_LENGTH_MAX, PATTERN_SIZE_MAX, weightOf } from './regex.ts';
 import { FORMATS } from './user-schema-formats.ts';
 
 /** Characters of the schema as JSON, nodes (schemas within it, itself included), and their nesting. */
@@ -17,6 +18,11 @@ const SCHEMA_DEPTH_MAX = 24;
 /** Schemas that one and the same value is checked against, one within or named by the other. */
 const SAME_VALUE_MAX = 32;
 const PATTERNS_MAX = 25;
+/**
+ * What the patterns of a schema that is made or changed may weigh: as much as the largest without classes by Unicode
+ * property. Heavier ones that the books have are compiled as ever: a schema of one kilobyte may take half a second.
+ */
+const PATTERNS_WEIGHT_MAX = PATTERNS_MAX * PATTERN_SIZE_MAX;
 /** Parts of all keywords together: names, values, schemas. Compiling takes as long as there are many. */
 const PARTS_MAX = 1500;
 
@@ -116,10 +122,10 @@ export interface ReadSchema {
   keywords: number;
 }
 
-/** The schema, read, or what is wrong with it. */
-export function readUserSchema(schema: unknown): ReadSchema | { errors: Fault[] } {
+/** The schema, read, or what is wrong with it. One that is new has a bound more. */
+export function readUserSchema(schema: unknown, isNew: boolean): ReadSchema | { errors: Fault[] } {
   try {
-    const reader = new Reader();
+    const reader = new Reader(isNew ? PATTERNS_WEIGHT_MAX : Number.POSITIVE_INFINITY);
     const prepared = reader.read(schema);
     const { isTrying, nodes, keywords } = reader;
     return { prepared, isTrying, nodes, keywords };
@@ -147,6 +153,14 @@ class Reader {
   keywords = 0;
   #patterns = 0;
   #parts = 0;
+  readonly #weightMax: number;
+  #weight = 0;
+  /** Those that were weighed: the same one is compiled once. */
+  readonly #weighed = new Set<string>();
+
+  constructor(weightMax: number) {
+    this.#weightMax = weightMax;
+  }
 
   get nodes(): number {
     return this.#nodes.size;
@@ -193,7 +207,11 @@ class Reader {
       else if (Object.hasOwn(LISTS, keyword)) copy[keyword] = mapList(value, at, LISTS[keyword]!, inner);
       else if (Object.hasOwn(MAPS, keyword)) {
         copy[keyword] = mapMembers(value, at, MAPS[keyword]!, inner);
-        if (keyword === 'patternProperties') this.#countPatterns(Object.keys(copy[keyword] as object).length, at);
+        if (keyword === 'patternProperties') {
+          const sources = Object.keys(copy[keyword] as object);
+          this.#countPatterns(sources.length, at);
+          for (const source of sources) this.#weighPattern(source, `${at}/${escapePointer(source)}`);
+        }
       } else if (keyword === 'items') {
         copy[keyword] = Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
       } else if (keyword === 'dependencies') {
@@ -205,7 +223,10 @@ class Reader {
       } else if (keyword === '$ref') copy[keyword] = this.#ref(value, at, node);
       else if (PLAIN.has(keyword)) copy[keyword] = plain(keyword, value, at);
       else throw new Misfit(at, 'additionalProperties', `${keyword.slice(0, 128)} is no keyword that is checked here`);
-      if (keyword === 'pattern') this.#countPatterns(1, at);
+      if (keyword === 'pattern') {
+        this.#countPatterns(1, at);
+        this.#weighPattern(value, at);
+      }
       if (TRIES.has(keyword)) this.isTrying = true;
       const size = sizeOf(keyword, value);
       // Each name in dependencies is code of its own.
@@ -236,6 +257,17 @@ class Reader {
     this.#patterns += more;
     if (this.#patterns > PATTERNS_MAX) {
       throw new Misfit(pointer, 'maxItems', `the schema must not have more than ${PATTERNS_MAX} patterns`);
+    }
+  }
+
+  /** What is no pattern, or too long for one, is refused afterwards. */
+  #weighPattern(source: unknown, pointer: string): void {
+    if (typeof source !== 'string' || source.length > PATTERN_LENGTH_MAX || this.#weighed.has(source)) return;
+    this.#weighed.add(source);
+    this.#weight += weightOf(source);
+    if (this.#weight > this.#weightMax) {
+      const what = `the patterns of a schema must not have more than ${this.#weightMax} steps with repetitions written out`;
+      throw new Misfit(pointer, 'pattern', `${what}, where a class such as \\p{L} counts as ${CLASS_WEIGHT}`);
     }
   }
 

@@ -38,14 +38,14 @@ const PATH_CHARS_MAX = 1024;
 const KEPT_MAX = 256;
 const KEPT_BYTES_MAX = 64_000_000;
 /**
- * About how many bytes one takes whose errors were told, as differences of the heap tell: it is compiled twice then. Little
- * text may come to much: each schema and keyword in it is code, and repetitions in patterns are written out.
+ * About how many bytes one takes whose errors were told, as differences of the heap tell: all but its patterns is compiled
+ * twice then. Little text may come to much: each schema and keyword in it is code, and repetitions in patterns are written
+ * out.
  */
 const SCHEMA_BYTES = 30_000;
 const NODE_BYTES = 1200;
 const KEYWORD_BYTES = 1500;
 const CHAR_BYTES = 10;
-const COMPILATIONS = 2;
 
 type Compiled = ReturnType<CompileSchema>;
 
@@ -90,13 +90,8 @@ const PAID_FORMATS = Object.fromEntries(
 /** Knows the schema of schemas; compiles none of the users'. */
 let judge: Ajv | null = null;
 
-/** What the patterns of a schema take. */
-interface Patterns {
-  held: number;
-}
-
-/** A compiler of one schema: ajv keeps what it compiled for as long as it lives. It notes what patterns take. */
-function createCompiler(allErrors: boolean, patterns: Patterns = { held: 0 }): Ajv {
+/** A compiler of one schema: ajv keeps what it compiled for as long as it lives. */
+function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
   const { _, str, Ajv } = loadAjv();
   const made = new Ajv({
     ...OPTIONS,
@@ -104,7 +99,7 @@ function createCompiler(allErrors: boolean, patterns: Patterns = { held: 0 }): A
     meta: false,
     validateSchema: false,
     formats: PAID_FORMATS,
-    code: { regExp: linearPatterns(patterns), optimize: false },
+    code: { regExp: patterns.compile, optimize: false },
   });
   // ajv compares all pairs of items; this one looks at each once.
   made.removeKeyword('uniqueItems');
@@ -148,26 +143,40 @@ function createCompiler(allErrors: boolean, patterns: Patterns = { held: 0 }): A
   return made;
 }
 
-/** The patterns of one schema, which together name so many classes and no more. */
-function linearPatterns(patterns: Patterns) {
-  // Their sizes are counted where they are run.
-  const room = patternRoom(Number.POSITIVE_INFINITY);
-  const compile = (source: string) => {
+type LinearPattern = { test(text: string): boolean; toString(): string };
+
+interface Patterns {
+  readonly compile: { (source: string): LinearPattern; code: string };
+  /** Bytes that they take. */
+  held: number;
+}
+
+/**
+ * The patterns of one schema, which together name so many classes and no more: each is compiled once, whoever asks for it,
+ * the check, what tells all errors, or another member.
+ */
+function createPatterns(): Patterns {
+  // Their sizes are counted where they are run, and their weight where a schema is made: the books may have heavier ones.
+  const room = { ...patternRoom(), size: Number.POSITIVE_INFINITY, weight: Number.POSITIVE_INFINITY };
+  const made = new Map<string, LinearPattern>();
+  const compile = (source: string): LinearPattern => {
+    const known = made.get(source);
+    if (known !== undefined) return known;
     const compiled = compileRegex(source, room);
     if (compiled === null) {
       throw new Error(`pattern ${source.slice(0, PARAM_CHARS_MAX)} is not supported`);
     }
     patterns.held += compiled.held;
-    return linearPattern(source, compiled);
+    const linear = linearPattern(source, compiled);
+    made.set(source, linear);
+    return linear;
   };
   compile.code = 'linearPattern';
-  return compile;
+  const patterns: Patterns = { compile, held: 0 };
+  return patterns;
 }
 
-function linearPattern(
-  source: string,
-  { testAny, size }: Pattern,
-): { test(text: string): boolean; toString(): string } {
+function linearPattern(source: string, { testAny, size }: Pattern): LinearPattern {
   return {
     test(text) {
       spend(PATTERN_UNITS + (text.length * size) / PATTERN_STEPS_PER_UNIT);
@@ -242,10 +251,11 @@ const kept = new Map<string, Compiled>();
 let keptBytes = 0;
 
 /** The schema of a schema record, by the record's data as JSON. */
-export const compileUserSchema: CompileSchema = (data) => compiledOf((JSON.parse(data) as { schema?: unknown }).schema);
+export const compileUserSchema: CompileSchema = (data, isNew = false) =>
+  compiledOf((JSON.parse(data) as { schema?: unknown }).schema, isNew);
 
-function compiledOf(schema: unknown): Compiled {
-  const read = readUserSchema(schema);
+function compiledOf(schema: unknown, isNew: boolean): Compiled {
+  const read = readUserSchema(schema, isNew);
   if ('errors' in read) return read;
   const text = JSON.stringify(read.prepared);
   const known = kept.get(text);
@@ -270,7 +280,7 @@ function compile({ prepared, isTrying, nodes, keywords }: ReadSchema, chars: num
   if (judge.validateSchema(prepared) !== true) return { errors: tellUnfit(judge.errors ?? []) };
   const workMax = isTrying ? TRYING_WORK_MAX : WORK_MAX;
   try {
-    const patterns = { held: 0 };
+    const patterns = createPatterns();
     const validate = createCompiler(false, patterns).compile(prepared);
     const code = SCHEMA_BYTES + NODE_BYTES * nodes + KEYWORD_BYTES * keywords + CHAR_BYTES * chars;
     /** Tells all errors; made for the first value that has one. */
@@ -280,11 +290,11 @@ function compile({ prepared, isTrying, nodes, keywords }: ReadSchema, chars: num
         const first = run(validate, value, workMax);
         if (first === null) return null;
         if (first === EXHAUSTED) return [TOO_MUCH_WORK];
-        teller ??= createCompiler(true).compile(prepared);
+        teller ??= createCompiler(true, patterns).compile(prepared);
         const all = run(teller, value, TELLING_WORK_MAX);
         return tellErrors(all === null || all === EXHAUSTED ? first : all);
       },
-      held: code + COMPILATIONS * patterns.held,
+      held: code + patterns.held,
     };
   } catch (error) {
     return { errors: [schemaError('', 'schema', (error as Error).message.slice(0, MESSAGE_CHARS_MAX))] };

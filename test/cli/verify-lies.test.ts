@@ -547,6 +547,14 @@ describe('where frames are gone', () => {
     return signatures.close();
   };
 
+  test('a schema from times when patterns might weigh more is none', () => {
+    const options = { serverKey: keyIn(plain).public, signatures: new Signatures(0), hashSeed: 1 };
+    const { state } = new EntryAudit({ ...options, otherRules: false, signedOnly: false });
+    const patterns = Array.from({ length: 9 }, (_, i) => [`^${i}\\p{L}{300}`, {}]);
+    const data = JSON.stringify({ schema: { patternProperties: Object.fromEntries(patterns) } });
+    expect(state.compileSchema(data, true)).toHaveProperty('check');
+  });
+
   test('nothing is wrong with honest entries', async () => {
     await findingOf(framesOf(plain).flatMap(({ entries }) => entries));
   });

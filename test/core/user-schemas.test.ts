@@ -175,6 +175,21 @@ test('a schema is compiled once per version, however many records it checks', ()
   expect(compiled).toBe(1);
 });
 
+test('a schema is new where it is made or changed, and not where it is one of the books: those must be checked by what they have', () => {
+  const books = openBooks();
+  const asked: (boolean | undefined)[] = [];
+  books.state.compileSchema = (data, isNew) => {
+    asked.push(isNew);
+    return compileUserSchema(data, isNew);
+  };
+  schema(books, 'named', 'wallet', {});
+  expect(wallet(books, { schema: 'named' })).toBe('ok');
+  const next = { handle: 'named', record: 'wallet', format: 'json-schema', schema: {}, custom: {} };
+  expect(said(books.update(Kind.schema, 'named', next))).toBe('ok');
+  expect(wallet(books, { schema: 'named' })).toBe('ok');
+  expect(asked.map(Boolean)).toEqual([true, false, true, false]);
+});
+
 test('compiled schemas are remembered as far as there is room for what they take, not for their texts', () => {
   const books = openBooks();
   const handles = ['one', 'two', 'three'];

@@ -268,6 +268,9 @@ describe('refused as malformed', () => {
     `data.handle.$regex=${'a'.repeat(257)}`,
     `data.handle.$regex=[${'\\pL'.repeat(65)}]`,
     `data.handle.$regex=[${'\\pL'.repeat(40)}]&data.schema.$regex=${'\\PN'.repeat(25)}`,
+    // Written out it is compiled for twenty milliseconds.
+    'data.handle.$regex=^\\p{L}{1,400}$',
+    'data.handle.$regex=^\\p{L}{1,150}$&data.schema.$regex=^\\p{L}{1,150}$',
     `data.handle=${'a'.repeat(1025)}`,
     Array.from({ length: 33 }, (_, i) => `data.custom.a${i}=1`).join('&'),
     Array.from({ length: 129 }, (_, i) => `data.handle.$in[${i}]=${i}`).join('&'),
@@ -285,6 +288,8 @@ describe('refused as malformed', () => {
     `filter=${'{"data":{"custom":'}${'{"a":'.repeat(6)}1${'}'.repeat(8)}`,
     'data.custom.a.b.c.d.e.f.g.h=x',
     `data.handle.$regex=${'a'.repeat(256)}`,
+    'data.handle.$regex=^\\p{L}{1,150}$',
+    'data.handle.$regex=^[a-z0-9]{1,500}$',
     `data.handle=${'a'.repeat(1024)}`,
     Array.from({ length: 32 }, (_, i) => `data.custom.a${i}=1`).join('&'),
     Array.from({ length: 128 }, (_, i) => `data.handle.$in[${i}]=${i}`).join('&'),

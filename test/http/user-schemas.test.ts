@@ -1,5 +1,6 @@
 /** Schemas of users' own: what they may be, what they find, and that no schema with no data takes more than its share. */
-import { describe, expect, test } from 'vitest';
+import { createRequire } from 'node:module';
+import { describe, expect, test, vi } from 'vitest';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 
 type Json = Record<string, unknown>;
@@ -411,6 +412,7 @@ describe('compiled schemas are kept by what they take', () => {
     expect(compiled(heavy('a')).held).toBeGreaterThan(15_000_000);
     const pattern = (text: string) => compiled({ properties: { custom: { pattern: text } } }).held;
     expect(pattern('^\\p{L}{200}$') - pattern('^[a-z]{200}$')).toBeGreaterThan(1_500_000);
+    expect(pattern('^\\pL{200}$'), 'of one letter').toBeGreaterThan(pattern('^\\p{L}{199}$'));
     expect(pattern('^[a-z]+$')).toBeLessThan(200_000);
     const names = compiled({ dependencies: named(300, () => ['b']) }).held;
     expect(names, 'each name is code of its own').toBeGreaterThan(300 * 1500);
@@ -423,6 +425,62 @@ describe('compiled schemas are kept by what they take', () => {
     expect(compiled(heavy('e'))).toBe(large.at(-1));
     expect(compiled(light(0))).not.toBe(small[0]);
     expect(compiled(heavy('a'))).not.toBe(large[0]);
+  });
+});
+
+describe('patterns of a schema that is new weigh as they are written out: one kilobyte of them took half a second of each record', () => {
+  const data = (schema: Json) => JSON.stringify({ schema });
+  const pattern = (source: (i: number) => string, count = 25): Json => ({
+    properties: named(count, (i) => ({ pattern: source(i) })),
+  });
+  const byNames = (source: (i: number) => string): Json => ({
+    patternProperties: Object.fromEntries(many(25, (i) => [source(i), {}])),
+  });
+  /** The longest class there may be, no two of whose characters are side by side. */
+  const long = many(240, (i) => String.fromCharCode(300 + 2 * i)).join('');
+
+  test.each<[string, Json, string]>([
+    ['a class in a group', byNames((i) => `^(\\pL{200}|${i}){2}`), '/patternProperties/^(\\pL{200}|3){2}'],
+    ['a class between two ends', pattern((i) => `^${i}\\p{L}{1,400}$`), '/properties/p3/pattern'],
+    ['a class in brackets', pattern((i) => `^[\\PL${i}]{1,400}$`), '/properties/p3/pattern'],
+    ['many classes in brackets', pattern((i) => `^[\\pL\\pN\\pP${i}]{1,400}$`, 20), '/properties/p1/pattern'],
+    ['long classes', pattern((i) => `^[${long}${i}]{1,400}$`), '/properties/p7/pattern'],
+  ])('%s', (_, schema, pointer) => {
+    const made = compileUserSchema(data(schema), true);
+    expect('errors' in made && made.errors).toMatchObject([
+      { instancePath: `/data/schema${pointer}`, keyword: 'pattern', message: expect.stringContaining('12800 steps') },
+    ]);
+    expect(compileUserSchema(data(schema)), 'the books may have it').toHaveProperty('check');
+  });
+
+  test.each<[string, Json]>([
+    ['ten names of a hundred letters', pattern((i) => `^${i}?\\p{L}{1,100}$`, 10)],
+    ['ten of letters and what stands between', pattern((i) => `^[\\p{L} .'${i}-]{1,100}$`, 10)],
+    ['the same name in as many members as may have one', pattern(() => '^\\p{L}{1,300}$')],
+    ['as many codes as there may be', pattern((i) => `^${i}[A-Za-z0-9ÁÉÍÓÚáéíóúÑñ .-]{1,400}$`)],
+    ['as many as there may be, as large as they may be', pattern((i) => `${'ab'[i % 2]}a{${500 - i}}`)],
+  ])('but there is room for %s', (_, schema) => {
+    expect(compileUserSchema(data(schema), true)).toHaveProperty('check');
+  });
+
+  test('what is known already is weighed too', () => {
+    const schema = data(pattern((i) => `^known${i}\\p{L}{1,200}$`));
+    expect(compileUserSchema(schema)).toHaveProperty('check');
+    expect(compileUserSchema(schema, true)).toHaveProperty('errors');
+  });
+
+  test('none is compiled a second time to tell all errors, or for another member', () => {
+    const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js');
+    const compile = vi.spyOn(RE2JS, 'compile');
+    const twice = (source: string) => ({ a: { pattern: source }, b: { pattern: source } });
+    const schema = { properties: { ...twice('^once$'), c: { pattern: '^and this$' } } };
+    expect(check(schema, { a: 'x', b: 'x', c: 'x' })).toEqual([
+      '/data/a pattern',
+      '/data/b pattern',
+      '/data/c pattern',
+    ]);
+    expect(compile.mock.calls).toEqual([['^once$'], ['^and this$']]);
+    compile.mockRestore();
   });
 });
 
