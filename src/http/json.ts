@@ -3,7 +3,7 @@
  *
  * JSON.parse is fast and strict, but it takes any depth, any number of keys, and whatever a lenient
  * decoder makes of broken UTF-8. So the bytes are looked at first: valid UTF-8, no byte order mark,
- * nesting and keys bounded. Past this door no recursion over a value can overflow the stack.
+ * nesting, keys, objects and arrays bounded. Past this door no recursion over a value can overflow the stack.
  *
  * What always holds: the scan never refuses well-formed JSON within the bounds, and never decides
  * whether JSON is well-formed; that is JSON.parse's word alone. One exception is V8's: see MISREADS_KEYS.
@@ -19,6 +19,12 @@ export type Parsed = { readonly value: unknown; readonly refusal?: undefined } |
  * with more keys than this cost more time in the parser's hash tables than the bytes would tell.
  */
 const KEYS_MAX = 200_000;
+
+/**
+ * Objects and arrays together, each a third of a microsecond, and again whenever the record is read: a megabyte of brackets
+ * has half a million. Claims, each written in full, have half as many as members.
+ */
+export const BRACKETS_MAX = 100_000;
 
 /** Shapes of all objects together, each two microseconds: as many as there may be claims. */
 const SHAPES_MAX = 10_000;
@@ -54,7 +60,8 @@ const CURLY = 0x20;
 
 /**
  * Parses a body. Refusals are all `api.body-malformed`: empty, not UTF-8, a byte order mark, nested
- * deeper than `depthMax` levels of `[` and `{`, more than `keysMax` members or too many shapes of objects, not JSON. Details never quote the body.
+ * deeper than `depthMax` levels of `[` and `{`, more than `keysMax` members, too many objects and arrays or shapes of objects,
+ * not JSON. Details never quote the body.
  */
 export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MAX): Parsed {
   if (bytes.length === 0) return malformed('body is empty, a JSON value is expected');
@@ -92,6 +99,7 @@ function scan(bytes: Uint8Array, depthMax: number, keysMax: number): string | nu
   const end = bytes.length;
   let depth = 0;
   let keys = 0;
+  let brackets = 0;
   let at = 0;
   /** Of the last string, if that matters. */
   let hasBackslash = false;
@@ -111,8 +119,10 @@ function scan(bytes: Uint8Array, depthMax: number, keysMax: number): string | nu
       if (hasBackslash) return 'body has a member whose name holds a backslash, which this server cannot read safely';
     } else if (byte >= BRACKET) {
       const bracket = byte | CURLY;
-      if (bracket === OPEN && ++depth > depthMax) return `body is nested deeper than ${depthMax} levels`;
-      if (bracket === CLOSE) depth--;
+      if (bracket === OPEN) {
+        if (++depth > depthMax) return `body is nested deeper than ${depthMax} levels`;
+        if (++brackets > BRACKETS_MAX) return `body has more than ${BRACKETS_MAX} objects and arrays`;
+      } else if (bracket === CLOSE) depth--;
     }
   }
   return null;

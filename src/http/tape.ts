@@ -19,7 +19,7 @@ type Slice = (this: Uint8Array, from: number, to: number) => string;
 // What is behind Buffer's toString, without the looks at its arguments.
 const { latin1Slice, utf8Slice } = Buffer.prototype as unknown as Record<'latin1Slice' | 'utf8Slice', Slice>;
 
-/** Of so short a text nobody has to count the shapes of its objects: less than UNCOUNTED_BYTES_MAX in json.ts. */
+/** Of so short a text nobody has to count what it holds: less than UNCOUNTED_BYTES_MAX and BRACKETS_MAX in json.ts. */
 export const TAPE_BYTES_MAX = 48 * 1024;
 /** Members of one object that have to be put in order: that is done one by one, and their names may be long. */
 const SORTED_MAX = 24;

@@ -25,6 +25,7 @@ import { anyText, anyValue, bent } from './values.ts';
 const ASKS = 40;
 const DEPTH_MAX = 64;
 const KEYS_MAX = 200_000;
+const BRACKETS_MAX = 100_000;
 const KINDS = [
   'signers',
   'symbols',
@@ -378,7 +379,7 @@ class Scene {
   }
 }
 
-/** The parser takes what JSON.parse takes, if it is UTF-8, not too deep, and has not too many members. */
+/** The parser takes what JSON.parse takes, if it is UTF-8, not too deep, and has not too many members, objects and arrays. */
 function checkParser(bytes: Uint8Array, depthMax: number, keysMax: number): void {
   const given = parseJson(bytes, depthMax, keysMax);
   // Where JSON.parse misreads others after such a name, it is refused.
@@ -412,9 +413,12 @@ function isWithin(text: string, depthMax: number, keysMax: number): boolean {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '');
   let depth = 0;
   let deepest = 0;
+  let brackets = 0;
   for (const mark of bare.replace(/[^[\]{}]/g, '')) {
-    depth += mark === '[' || mark === '{' ? 1 : -1;
+    const isOpen = mark === '[' || mark === '{';
+    if (isOpen) brackets++;
+    depth += isOpen ? 1 : -1;
     deepest = Math.max(deepest, depth);
   }
-  return deepest <= depthMax && bare.split(':').length - 1 <= keysMax;
+  return deepest <= depthMax && brackets <= BRACKETS_MAX && bare.split(':').length - 1 <= keysMax;
 }

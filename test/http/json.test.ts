@@ -81,6 +81,25 @@ describe('refused before the parser sees it', () => {
     });
   });
 
+  describe('a hundred thousand objects and arrays and one: a megabyte of brackets took a quarter of a second', () => {
+    const detail = 'body has more than 100000 objects and arrays';
+    const pairs = (count: number, pair: string) => `[${Array(count).fill(pair).join()}]`;
+    test.each([
+      ['arrays', (count: number) => pairs(count - 1, '[]')],
+      ['objects', (count: number) => pairs(count - 1, '{}')],
+      ['both, one in the other', (count: number) => pairs((count - 1) / 3, '[{},[]]')],
+    ])('%s', (_, text) => {
+      expect(parseText(text(100_000)).refusal).toBeUndefined();
+      expect(parseText(text(100_003)).refusal).toEqual({ reason: 'api.body-malformed', detail });
+    });
+    test('but not as many claims, each written in full, as members allow', () => {
+      const claim =
+        '{"action":"transfer","amount":1,"source":{"handle":"a"},"symbol":{"handle":"b"},"target":{"handle":"c"}}';
+      const data = `{"claims":[${Array(24_990).fill(claim).join()}],"handle":"many"}`;
+      expect(parseText(`{"data":${data},"hash":"","meta":{"proofs":[{}]}}`).refusal).toBeUndefined();
+    });
+  });
+
   test('one member too many', () => {
     expect(parseText('{"a":1,"b":{"c":2}}', 64, 2).refusal?.detail).toBe('body has more than 2 members');
     expect(parseText('{"a":1,"b":{"c":2}}', 64, 3).refusal).toBeUndefined();
