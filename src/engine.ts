@@ -26,6 +26,7 @@ import { Luids } from './luids.ts';
 import type { ProofPool } from './proof/pool.ts';
 import { Room, type RoomOptions } from './room.ts';
 import { dearIn } from './turns.ts';
+import { Wait } from './wait.ts';
 
 /** A request on its way to the sequence: what is left to verify, and whom to tell what came of it. */
 export interface Submission {
@@ -62,6 +63,8 @@ export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOption
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
   /** Where else than on the disk it has to be what an answer speaks of; absent: nowhere. */
   copies?: Copies;
+  /** For the operator. */
+  tell: (text: string) => void;
   /** Told of entries once they are on disk, in order; the last of them has this sequence number. */
   publish: (entries: readonly Entry[], seq: number) => void;
   /** The disk failed or our own code did: the process must end. */
@@ -136,6 +139,8 @@ export class Engine {
   };
   /** Of each frame: milliseconds until the disk had it, and entries. */
   readonly spreads = { diskMs: timesInMs(), entries: new Histogram(1, 15) };
+  /** For the disk to have what was handed to it. To be looked at each second. */
+  readonly diskWait: Wait;
   readonly #options: EngineOptions;
   readonly #entrance: Entrance;
   readonly #luids = new Luids();
@@ -165,6 +170,15 @@ export class Engine {
     this.state = options.state;
     this.room = new Room(options);
     this.#entrance = new Entrance(options, this.stats);
+    const { stopwatch, tell } = options;
+    this.diskWait = new Wait({
+      stopwatch,
+      late: (seconds) =>
+        tell(
+          `The disk has not answered for ${Math.round(seconds)} s: answers wait. Until it does nothing else is taken in.`,
+        ),
+      over: (seconds) => tell(`The disk answers again, after ${Math.round(seconds)} s: answers go on.`),
+    });
     this.#lastMoment = options.journal.position.moment;
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
   }
@@ -197,9 +211,9 @@ export class Engine {
     return this.#failure !== null;
   }
 
-  /** Copies that have to have what was written last have not taken it for long: nothing is answered that speaks of it. */
+  /** The disk, or copies that have to have it, have not taken what is new for long: nothing is answered that speaks of it. */
   get isCutOff(): boolean {
-    return this.#options.copies?.isCutOff === true;
+    return this.diskWait.isLate || this.#options.copies?.isCutOff === true;
   }
 
   get waiting(): number {
@@ -420,8 +434,10 @@ export class Engine {
     this.#sinceSnapshot += count;
     this.#isCommitting = true;
     this.#underway = tickets;
+    this.diskWait.begin(cleared);
     journal.commit(moment, (error) => {
       const written = stopwatch();
+      this.diskWait.end(error === null);
       this.stats.diskMs += written - cleared;
       this.spreads.diskMs.add(written - cleared);
       const end = () => {
@@ -545,10 +561,10 @@ const OVERLOADED = refuse(
   'The server has more requests waiting than it takes; try again shortly',
 );
 
-/** What is answered is to be in copies, and these do not come for it. Also told to who was let in before that showed. */
+/** Where what is answered is to be, it does not come to be. Also told to who was let in before that showed. */
 export const CUT_OFF = refuse(
   'api.unexpected-error',
-  'The server waits for copies of its books, and tells nothing meanwhile; the request may or may not have been processed, try again shortly',
+  'The server waits for its disk, or for copies of its books, and tells nothing meanwhile; the request may or may not have been processed, try again shortly',
 );
 
 export const NOT_VERIFIED = refuse('api.unexpected-error', 'The signatures could not be verified');

@@ -29,6 +29,7 @@ import type { Journal } from './storage/journal.ts';
 import { isPartName, snapshotSeq } from './storage/snapshot-format.ts';
 import { listSnapshots } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
+import { Wait } from './wait.ts';
 
 export interface FollowersOptions {
   disk: Disk;
@@ -58,8 +59,6 @@ export const SNAPSHOT_HEADER = 'ayni-snapshot';
 /** What a file is sent as; whoever gets anything else has met somebody in between. */
 export const FILE_TYPE = 'application/octet-stream';
 
-/** How long answers wait for copies before nothing else is taken in: a sync that is slow takes less. */
-const CUT_OFF_MS = 3_000;
 /** Each asks for what comes, and beside it for snapshots. */
 const CONNECTIONS_MAX = 4 * FOLLOWERS_MAX;
 const WAIT_MS_MAX = 25_000;
@@ -108,14 +107,19 @@ export class Followers {
   #hasTold = false;
   /** So many have to have all there is before it is spoken of. */
   #min = 0;
-  /** Who waits for that, since when, and what will tell that it takes long: null where it has. */
+  /** For copies to have what there is. To be looked at each second. */
+  readonly wait: Wait;
+  /** Who waits for that. */
   #unspoken: (() => void)[] = [];
-  #unspokenSince = 0;
-  #lateness: NodeJS.Timeout | null = null;
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: FollowersOptions) {
     this.#options = options;
+    this.wait = new Wait({
+      stopwatch: () => performance.now(),
+      late: () => this.#tellLate(),
+      over: () => options.tell('Answers go on.'),
+    });
   }
 
   /** The last entry that each of them has, as they have said within the last minute. */
@@ -159,18 +163,11 @@ export class Followers {
     this.look();
     if (this.#have() >= this.#min) return done();
     this.#unspoken.push(done);
-    if (this.#unspoken.length > 1) return;
-    this.#unspokenSince = performance.now();
-    this.#lateness = setTimeout(() => this.#tellLate(), CUT_OFF_MS).unref();
+    if (this.#unspoken.length === 1) this.wait.begin(performance.now());
   }
 
   get isCutOff(): boolean {
-    return 1000 * this.waitedSeconds > CUT_OFF_MS;
-  }
-
-  /** Seconds for which answers have been waiting for copies now, 0 where none does. */
-  get waitedSeconds(): number {
-    return this.#unspoken.length === 0 ? 0 : (performance.now() - this.#unspokenSince) / 1000;
+    return this.wait.isLate;
   }
 
   /** Why a server that is stopped now cannot end as it should. */
@@ -187,7 +184,6 @@ export class Followers {
   }
 
   #tellLate(): void {
-    this.#lateness = null;
     const { seq } = this.#options.journal.position;
     this.#options.tell(
       `Answers wait: ${this.#have()} of ${copies(this.#min)} (--followers-min) have entry ${seq}. Until they do nothing else is taken in.`,
@@ -199,8 +195,7 @@ export class Followers {
     if (this.#unspoken.length === 0 || this.#have() < this.#min) return;
     const unspoken = this.#unspoken;
     this.#unspoken = [];
-    if (this.#lateness === null) this.#options.tell('Answers go on.');
-    else clearTimeout(this.#lateness);
+    this.wait.end();
     // Not within the request that said so: what goes wrong in an answer is nothing of it.
     for (const done of unspoken) queueMicrotask(done);
   }

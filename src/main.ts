@@ -90,7 +90,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   // All signals are known before the port is open: whoever finds it open, or reads that it is, may send them at once.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool, log) : () => {};
   const door = openDoor(config, rooms, defaultLedger, log);
-  const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock, expires: !isReadOnly }, log);
+  const waits = [engine.diskWait, rooms.followers.wait];
+  const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock, waits, expires: !isReadOnly }, log);
   const running: Running = {
     rooms,
     books,
@@ -220,13 +221,13 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   effects.close();
   outgoing.close();
   // What nobody waits for is in the books, and copies get it after the next start.
-  await either(engine.drained(), () => engine.isCutOff && !engine.owesAnswers && !engine.isSnapshotting);
+  await either(engine.drained(), () => followers.isCutOff && !engine.owesAnswers && !engine.isSnapshotting);
   clearInterval(watch);
   const { haveAll, text } = await followers.caughtUp();
   if (running.followers !== null) (haveAll ? inform : tell)(text);
   running.followers?.close();
   // One of them may have had all, and something may have followed from that.
-  await either(engine.drained(), () => followers.waitedSeconds > 0 && !engine.isSnapshotting);
+  await either(engine.drained(), () => followers.wait.seconds > 0 && !engine.isSnapshotting);
   await journal.close();
   leaveBooks(running.books, running.isDurable ? journal.position : null);
   running.metrics?.close();
@@ -235,9 +236,12 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   endProcess(pool, Number(process.exitCode ?? code));
 }
 
-/** Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. */
+/**
+ * Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. A disk that
+ * does not answer is waited for: what it was told to write nobody can take back, and no process ends before it does.
+ */
 function endWithoutCopies({ rooms: { engine, followers } }: Running): void {
-  if (engine.isCutOff && engine.owesAnswers) engine.fail(followers.notCopied());
+  if (followers.isCutOff && engine.owesAnswers) engine.fail(followers.notCopied());
 }
 
 /** Resolves when one of both is so. */

@@ -138,6 +138,12 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
+    name: 'ayni_disk_waited_seconds',
+    help: 'How long answers have been waiting for the disk now',
+    tell: ({ engine }) => engine.diskWait.seconds,
+  },
+  {
+    type: 'gauge',
     name: 'ayni_followers',
     help: 'Copies that are kept going, as they have said within the last minute',
     tell: ({ followers }) => followers.entries.length,
@@ -152,7 +158,7 @@ const METRICS: readonly Metric[] = [
     type: 'gauge',
     name: 'ayni_followers_waited_seconds',
     help: 'How long answers have been waiting for copies now: --followers-min',
-    tell: ({ followers }) => followers.waitedSeconds,
+    tell: ({ followers }) => followers.wait.seconds,
   },
   {
     type: 'gauge',

@@ -1,7 +1,7 @@
 /**
  * What is looked at and done beside the requests while the server runs: intents that have waited too long, the clock,
- * threads that may hang, the lock, the room that is left; and soon after the start, what the first burst would have to
- * wait for. None of its timers keeps the process alive.
+ * threads that may hang, a disk and copies that answers wait for, the lock, the room that is left; and soon after the start,
+ * what the first burst would have to wait for. None of its timers keeps the process alive.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Engine } from './engine.ts';
@@ -11,6 +11,7 @@ import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
 import { loadPacking } from './storage/values.ts';
 import { fullText, type LookAtClock, watchStillness } from './trouble.ts';
+import type { Wait } from './wait.ts';
 
 const TICK_MS = 1000;
 /** So long after the start, which is not to wait for it, and with such pauses the rest is loaded. */
@@ -24,21 +25,25 @@ interface Watched {
   pool: ProofPool;
   lock: Lock;
   lookAtClock: LookAtClock;
+  /** What answers wait for. */
+  waits: readonly Wait[];
   /** Whether intents that have waited too long end. */
   expires: boolean;
 }
 
 /** Begins; what it returns ends what a server that stops does no more. */
-export function startWatch({ engine, pool, lock, lookAtClock, expires }: Watched, { tell, defect }: Log): () => void {
+export function startWatch(watched: Watched, { tell, defect }: Log): () => void {
+  const { engine, pool, lock, lookAtClock, waits, expires } = watched;
   const ticker = setInterval(() => {
     // Before anything ends by it.
     lookAtClock(engine.now(), Date.now(), performance.now());
     if (expires) engine.tick();
   }, TICK_MS).unref();
   const goesOn = watchStillness(tell, performance.now(), computedMs());
-  // Goes on while the server stops, which waits for threads too.
+  // Goes on while the server stops, which waits for threads, the disk and copies too.
   setInterval(() => {
     goesOn(performance.now(), computedMs());
+    for (const wait of waits) wait.look();
     lookAt(pool, lock, engine);
   }, TICK_MS).unref();
   const fullness = setInterval(() => {

@@ -98,6 +98,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     },
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     ...(config.followersMin > 0 && { copies: followers }),
+    tell: log.tell,
     publish(entries, seq) {
       waiters.publish(entries, seq);
       effects.publish(entries, seq);

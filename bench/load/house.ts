@@ -84,6 +84,7 @@ export async function openHouse(directory: string): Promise<House> {
     v8Share: () => 0,
     snapshot: async () => {},
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
+    tell: () => {},
     publish: () => {},
     defect(error) {
       throw error;

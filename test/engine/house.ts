@@ -109,6 +109,8 @@ export class House {
   readonly journal: Journal;
   readonly engine: Engine;
   readonly sent: Sent[] = [];
+  /** What the operator was told. */
+  readonly told: string[] = [];
   /** What `fatal` was called with. */
   readonly fatals: Error[] = [];
   /** What `defect` was. */
@@ -159,6 +161,7 @@ export class House {
       v8Share: () => 0,
       snapshot: () => this.takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),
+      tell: (text) => void this.told.push(text),
       publish: () => {},
       defect: (error) => void this.defects.push(error),
       fatal: (error) => {

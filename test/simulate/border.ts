@@ -16,6 +16,7 @@ import type { Ask, Wish } from './wish.ts';
 export type Watch = Pick<
   Oracle,
   | 'arrives'
+  | 'looked'
   | 'waits'
   | 'hasTurn'
   | 'begins'

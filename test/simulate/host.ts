@@ -179,6 +179,7 @@ export class Host implements Watched {
         sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
         snapshot: () => this.#takeSnapshot(),
         signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
+        tell: (text) => this.#world.tell(text),
         publish: (entries, seq) => {
           this.border.guard(() => this.border.watch.published(entries, seq));
           this.waiters.publish(entries, seq);
@@ -206,6 +207,10 @@ export class Host implements Watched {
 
   get isFailed(): boolean {
     return this.engine.isFailed;
+  }
+
+  get isCutOff(): boolean {
+    return this.engine.isCutOff;
   }
 
   /** Whether requests may come. */
@@ -450,6 +455,8 @@ export class Host implements Watched {
       () => {
         // Then nobody is hurried to an end any more, as in main.ts: the journal may be closed by now.
         if (this.#isStopping) return;
+        this.border.watch.looked();
+        this.engine.diskWait.look();
         this.engine.tick();
         this.#tick();
       },

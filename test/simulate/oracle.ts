@@ -46,6 +46,9 @@ export interface Watched {
   isJournalDurable(): boolean;
 }
 
+/** So often a frame is looked at before its disk is late, once a second. */
+const LOOKS_MAX = 3;
+
 /** Share of the answers whose every proof is checked by another library: that costs as much as ten answers. */
 const THOROUGH = 0.02;
 
@@ -58,6 +61,8 @@ export class Oracle {
   durable = 0;
   /** Entries the disk has. */
   seq = 0;
+  /** How often the frame was looked at that the disk does not have yet. */
+  #looks = 0;
   /** The chain's hash after frames that the disk has, by the sequence numbers of their last entries. */
   readonly #chains = new Map<number, string>();
   /** How often each answer was given, by status and reason, and each thing happened. */
@@ -95,6 +100,7 @@ export class Oracle {
     const ledger = this.#ledgerOf(ask);
     const visit = newVisit(++this.visits, ask, ledger);
     if (server.isFailed) visit.expected = STOPPED;
+    else if (ask.method !== 'GET' && this.#isCutOff) visit.expected = CUT_OFF;
     else if (ask.method !== 'GET' && !this.#places.hasOne(ledger, server.inboxMax))
       visit.expected = refused('api.rate-limit-exceeded');
     return visit;
@@ -104,6 +110,16 @@ export class Oracle {
   #ledgerOf({ headers }: Ask): number {
     const selected = headers['x-ledger'] ?? '';
     return selected === '' ? 1 : this.books.ledgerOf(selected);
+  }
+
+  /** A second has passed. */
+  looked(): void {
+    if (this.frames > this.durable) this.#looks++;
+  }
+
+  /** The disk has not answered for so long that nothing is told any more of the books, nor let in. */
+  get #isCutOff(): boolean {
+    return this.#looks > LOOKS_MAX;
   }
 
   /** A request waits for its ledger's turn. */
@@ -232,6 +248,7 @@ export class Oracle {
     this.#moment = moment;
     this.#frame = entries;
     this.frames++;
+    this.#looks = 0;
     const touched = new Set<string>();
     let at = 0;
     const take = (facts: readonly Fact[]) => {
@@ -338,6 +355,7 @@ export class Oracle {
   /** The disk says that it has the frame. */
   synced({ seq, chain }: JournalPosition): void {
     this.durable = this.frames;
+    this.#looks = 0;
     this.seq = this.books.seq;
     must(seq === this.seq, `the journal ends at ${seq}, and ${this.seq} entries are on the disk`);
     this.#chains.set(seq, hexOf(chain));
@@ -381,7 +399,9 @@ export class Oracle {
 
   /** An answer leaves. */
   leaves(visit: Visit, status: number, text: string): void {
-    const { ask, expected, frame } = visit;
+    const { ask } = visit;
+    const isCutOff = this.#isCutOff && visit.expected?.ofBooks === true;
+    const { expected, frame } = isCutOff ? { expected: CUT_OFF, frame: 0 } : visit;
     must(!visit.isTold, 'a request is answered twice');
     visit.isTold = true;
     const body: Json = text === '' ? null : JSON.parse(text);
@@ -438,6 +458,7 @@ export class Oracle {
     must(told === hexOf(chain), `entry ${seq} is the end of another history than the one that was told`);
     this.#chains.set(seq, told);
     this.durable = this.frames;
+    this.#looks = 0;
     this.seq = seq;
     this.#moment = moment;
     this.checkBooks();
@@ -458,6 +479,7 @@ export class Oracle {
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const STOPPED = refused('api.unexpected-error');
+const CUT_OFF = refused('api.unexpected-error');
 
 function tellOf(expected: Expected | null | undefined): string {
   return `${expected?.status} ${expected?.reason}`;

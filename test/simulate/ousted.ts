@@ -18,7 +18,7 @@ const SHOWN: readonly string[] = ['read', 'changes', 'list', 'balances', 'limits
 
 export class Ousted implements Watch {
   readonly #oracle: Oracle;
-  readonly #server: { readonly isFailed: boolean };
+  readonly #server: { readonly isFailed: boolean; readonly isCutOff: boolean };
   readonly #name: string;
   /** Whether its memory has what was not on its disk when it lost the lock, or what it has cleared since. */
   #isAhead: boolean;
@@ -30,7 +30,7 @@ export class Ousted implements Watch {
   readonly #ahead = new Set<Visit>();
 
   /** To be called before the oracle turns to the next. */
-  constructor(oracle: Oracle, server: { readonly isFailed: boolean }, name: string) {
+  constructor(oracle: Oracle, server: { readonly isFailed: boolean; readonly isCutOff: boolean }, name: string) {
     this.#oracle = oracle;
     this.#server = server;
     this.#name = name;
@@ -41,6 +41,8 @@ export class Ousted implements Watch {
   arrives(ask: Ask): Visit {
     return newVisit(++this.#oracle.visits, ask, -1);
   }
+
+  looked(): void {}
 
   waits(): void {}
 
@@ -88,7 +90,7 @@ export class Ousted implements Watch {
     const { ask, expected, frame } = visit;
     must(!visit.isTold, 'a request is answered twice');
     visit.isTold = true;
-    if (this.#server.isFailed && status === 503) return;
+    if ((this.#server.isFailed || this.#server.isCutOff) && status === 503) return;
     const what = `${this.#name} has lost the lock, and tells ${ask.method} ${ask.path} ${status}`;
     if (expected !== null) {
       // Decided while the lock was held.

@@ -48,6 +48,10 @@ export const PLANTS: Plant[] = [
     [APP, 'const leave = isReading ? () => {} :', 'const leave = true ? () => {} :'],
   ],
   [
+    'a disk that does not answer turns nobody away',
+    [ENGINE, 'return this.diskWait.isLate || this.#options.copies', 'return this.#options.copies'],
+  ],
+  [
     'a token that was used up is not looked for at the door',
     [
       APP,
