@@ -95,12 +95,17 @@ export function readAll(file: DiskFile, bytes: Uint8Array, position: number): nu
   return at;
 }
 
+/** A write takes less than it was given, and the system names no reason: it has none but room. */
+export function noMoreBytes(path: string): Error {
+  return Object.assign(new Error(`ENOSPC: ${path}: the disk takes no more bytes`), { code: 'ENOSPC' });
+}
+
 /** Writes all of bytes[from, to), however little one call takes. */
 export function writeAll(file: DiskFile, bytes: Uint8Array, from: number, to: number, position: number): void {
   let at = from;
   while (at < to) {
     const count = file.write(bytes, at, to, position + (at - from));
-    if (count === 0) throw new Error(`${file.path}: the disk takes no more bytes`);
+    if (count === 0) throw noMoreBytes(file.path);
     at += count;
   }
 }
@@ -121,7 +126,7 @@ export async function writeAllLater(file: DiskFile, bytes: Uint8Array, position:
   let at = 0;
   while (at < bytes.length) {
     const count = await counted((done) => file.writeLater(bytes, at, bytes.length, position + at, done));
-    if (count === 0) throw new Error(`${file.path}: the disk takes no more bytes`);
+    if (count === 0) throw noMoreBytes(file.path);
     at += count;
   }
 }

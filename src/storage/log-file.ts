@@ -11,7 +11,7 @@
  * to what is new; nothing is written by way of the page cache as long as the device takes blocks past it.
  */
 import assert from 'node:assert/strict';
-import { type Disk, type DiskFile, type Done, readAll, type SyncedFile, writeAll } from './disk.ts';
+import { type Disk, type DiskFile, type Done, noMoreBytes, readAll, type SyncedFile, writeAll } from './disk.ts';
 import { errorCode } from './system-error.ts';
 
 export interface LogFile {
@@ -186,7 +186,10 @@ class StagedLog implements LogFile {
 
   /** Writes what is staged in [at, wanted); where the disk has no room for that, what is needed of it. */
   #writeBlocks(at: number, wanted: number, needed: number, end: Done): void {
-    this.#synced.writeLater(this.#stage, at, wanted, this.#from + at, (error, count) => {
+    this.#synced.writeLater(this.#stage, at, wanted, this.#from + at, (told, count) => {
+      const isWhole = at + count >= wanted;
+      // Where a limit lies in the midst of a block, what is before it is all that is taken.
+      const error = told ?? (isWhole || count >= BLOCK_BYTES ? null : noMoreBytes(this.path));
       const code = errorCode(error);
       if (code === 'EINVAL') {
         this.#takesBlocks = false;
@@ -195,8 +198,7 @@ class StagedLog implements LogFile {
         if (at < needed) this.#writeBlocks(at, needed, needed, end);
         else end(this.#shorten(this.#from + needed));
       } else if (error !== null) end(error);
-      else if (at + count >= wanted) end(null);
-      else if (count < BLOCK_BYTES) end(new Error(`${this.path}: the disk takes no more bytes`));
+      else if (isWhole) end(null);
       else this.#writeBlocks(at + blockAt(count), wanted, needed, end);
     });
   }

@@ -33,7 +33,7 @@ const FAULTS: [string, Fault, HouseOptions?][] = [
   ['write: input/output error', { call: 'write', code: 'EIO' }],
   ['write: read-only', { call: 'write', code: 'EROFS' }],
   ['write: short, then full', { call: 'write', short: 100 }],
-  ['write: takes nothing', { call: 'write', short: 0 }],
+  ['write: takes nothing', { call: 'write', short: 0, times: 2 }],
   ['sync fails once, then works', { call: 'sync', code: 'EIO' }],
   ['sync of a full disk', { call: 'sync', code: 'ENOSPC' }],
   ['open of the next segment', { call: 'open', code: 'EMFILE' }, { segmentBytesMax: 1 }],

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { type LogFile, openLog } from '../../src/storage/log-file.ts';
+import { remedy } from '../../src/trouble.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { often } from '../support/long.ts';
 import { FakeDisk, randomFrom } from './fake-disk.ts';
@@ -144,6 +145,36 @@ describe('a disk that', () => {
     const disk = fresh();
     disk.inject({ call: 'write', short });
     await expect(written(disk)).rejects.toThrow('takes no more bytes');
+  });
+
+  // As under `ulimit -f`, where the limit is in the midst of a block.
+  test.each([0, 100, 2048])(
+    'takes %i bytes of the room behind what is written costs no more than that: the server stopped, all it had to write on the disk',
+    async (short) => {
+      const disk = fresh();
+      disk.inject({ call: 'write', short: 5 * BLOCK + short });
+      disk.inject({ call: 'write', short });
+      await written(disk, 50_000);
+      expectLog(disk.bytesOf(PATH), bytes);
+      expect(disk.bytesOf(PATH)).toHaveLength(4 * BLOCK);
+    },
+  );
+
+  test('takes less than a block of what is written and the room behind it is given what is written once more', async () => {
+    const disk = fresh();
+    disk.inject({ call: 'write', short: 100 });
+    await written(disk, 50_000);
+    expectLog(disk.bytesOf(PATH), bytes);
+    expect(disk.bytesOf(PATH)).toHaveLength(4 * BLOCK);
+  });
+
+  test('takes nothing, and tells no error, has no room: the operator was told to mend it', async () => {
+    for (const reserved of [0, 50_000]) {
+      const disk = fresh();
+      disk.inject({ call: 'write', short: 100, times: 2 });
+      const error = await written(disk, reserved).catch((error: Error) => error);
+      expect(remedy(error as Error, '/books')).toMatch(/^Make room on the disk/);
+    }
   });
 
   test.each(['ENOSPC', 'EDQUOT', 'EFBIG'])(
