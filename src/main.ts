@@ -19,7 +19,7 @@ import { encodeBase64 } from './proof/keys.ts';
 import { holdSidePort, type SidePort } from './side-port.ts';
 import { freeBytes, realDisk } from './storage/disk.ts';
 import { refuseHalfCopy } from './storage/segments.ts';
-import { fatalText, startText, watchClock } from './trouble.ts';
+import { fatalText, overdueText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-text.ts';
 import { startWatch, watchFigures } from './watch.ts';
 import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
@@ -111,6 +111,7 @@ async function serve(given: Config, directory: string): Promise<void> {
         if (running.isStopping) tell('No snapshot is taken: the server stops.');
         else engine.requestSnapshot();
       };
+  if (!isReadOnly && books.entries >= config.snapshotEvery) tell(overdueText(books.entries, config.snapshotEvery));
   if (config.followers !== '') running.followers = await openToFollowers(config, peers, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   if (config.followersMin > 0) await guard(config.followersMin, running);

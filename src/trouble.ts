@@ -60,6 +60,12 @@ export function fullText(what: keyof typeof FULL, bytesMax: number): string {
   return `The books are full: ${why.replace('%', (bytesMax / 2 ** 30).toFixed(2))}. Nothing new comes in any more; what waits may come to its end, and all is served as before. ${remedy}, or go on with new books in another directory.`;
 }
 
+/** So many entries have come since the last snapshot, which is more than there should be. */
+export function overdueText(entries: number, every: number): string {
+  const next = every - (entries % every);
+  return `A snapshot is overdue: the journal has ${entries} entries since the last, and one is due each ${every} (--snapshot-every). One did not come to its end, as where there is no room for it or the server is ended meanwhile, or they were due less often before. The next is taken in ${next} entries: see that there is room for it. To have it now: kill -USR2 ${process.pid}.`;
+}
+
 /** Errors whose message was written for the operator. */
 const TOLD_ERRORS = new Set([
   'ConfigError',

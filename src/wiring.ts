@@ -86,7 +86,8 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     clock: Date.now,
     stopwatch: () => performance.now(),
     v8Share: watchV8Heap(() => state.open.size),
-    // A snapshot that was due and did not come about, for lack of room, say, is not due again at once.
+    // A snapshot that was due and did not come about, for lack of room, say, is not due again at once: the journal may have
+    // room yet, and no start would come through. The operator is told that it is overdue.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {
       const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books);

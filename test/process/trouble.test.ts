@@ -484,6 +484,20 @@ describe('SIGUSR2', () => {
   });
 });
 
+test('a snapshot that did not come about is told at the next start: the operator met the same full disk a period later', async () => {
+  const flags = ['--snapshot-every', '9'];
+  const server = await serverOfTest({ directory: copyOf(books), flags });
+  const [, entries, left] =
+    /A snapshot is overdue: the journal has (\d+) entries since the last, and one is due each 9 \(--snapshot-every\)\. .* in (\d+) entries.* kill -USR2 \d+\./.exec(
+      server.log(),
+    )!;
+  expect((Number(entries) + Number(left)) % 9).toBe(0);
+  server.process.kill('SIGUSR2');
+  await until(() => server.log().includes('Took snapshot-'));
+  await server.kill();
+  expect((await serverOfTest({ directory: server.directory, flags })).log()).not.toContain('overdue');
+});
+
 // Node opened a debugger on a port, to everybody with an account on the machine: who is in it can read the server's key.
 test('SIGUSR1, which log rotation sends to many a server, does nothing and says so', async () => {
   const server = await start(copyOf(books));
