@@ -179,7 +179,7 @@ export class Engine {
         ),
       over: (seconds) => tell(`The disk answers again, after ${Math.round(seconds)} s: answers go on.`),
     });
-    this.#lastMoment = options.journal.position.moment;
+    this.#lastMoment = this.#earliest();
     this.#sinceSnapshot = options.sinceSnapshot ?? 0;
   }
 
@@ -191,9 +191,14 @@ export class Engine {
   now(): number {
     const now = this.#options.clock();
     const isQuiet = this.waiting === 0 && !this.#isCommitting;
-    if (now < this.#lastMoment && isQuiet) this.#lastMoment = this.#options.journal.position.moment;
+    if (now < this.#lastMoment && isQuiet) this.#lastMoment = this.#earliest();
     if (now > this.#lastMoment) this.#lastMoment = now;
     return this.#lastMoment;
+  }
+
+  /** The moment of the last entry; of books that have none, the first that there can be, whatever the clock says. */
+  #earliest(): number {
+    return Math.max(MOMENT_MIN, this.#options.journal.position.moment);
   }
 
   newLuid(kind: Kind, moment: number): string {
@@ -554,6 +559,8 @@ function sentBack(ticket: Ticket): SentBack {
 }
 
 const NO_LEDGER = -1;
+/** Moment 0 is that of a balance that never had any money. */
+const MOMENT_MIN = 1;
 const NO_BYTES = new Uint8Array(0);
 
 const OVERLOADED = refuse(

@@ -1,6 +1,7 @@
 /** Order enters in one place, time never goes back, and who was first stays first for ever. */
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { Submission } from '../../src/engine.ts';
@@ -10,7 +11,7 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, House, isAcknowledged, NOON, reasonOf, recoverFrom, turn, turns } from './house.ts';
+import { DIRECTORY, House, isAcknowledged, MAIN_LEDGER, NOON, reasonOf, recoverFrom, turn, turns } from './house.ts';
 
 /** Every entry of the journal in order, and the moment of every frame. */
 function journalOf(disk: FakeDisk): { entries: Entry[]; frames: number[] } {
@@ -149,6 +150,25 @@ describe('the clock', () => {
       house.power.cut('kill');
       world.now += jumps[life]!;
     }
+    expectOnward(disk);
+  });
+
+  test('before 1970 is none of these books: a balance of moment 0 is one that never had money, and the list of balances was empty', async () => {
+    const disk = new FakeDisk();
+    const world = { now: -DAY, made: 0 };
+    const house = await House.open(disk, { world });
+    expect(house.engine.now()).toBeGreaterThan(0);
+    house.create(Kind.symbol, { handle: 'usd', factor: 100 });
+    house.create(Kind.wallet, { handle: 'a' });
+    house.intent('funds', issue('a', 1000));
+    await house.quiet();
+    const rowOf = (kind: Kind, handle: string) => findHandle(house.state, MAIN_LEDGER, kind, handle);
+    const slot = house.state.balances.find(rowOf(Kind.wallet, 'a'), rowOf(Kind.symbol, 'usd'));
+    expect(house.state.balances.moment(slot)).toBeGreaterThan(0);
+    for (const { moment } of journalOf(disk).entries) expect(moment).toBeGreaterThan(0);
+    // Nor is what was only said.
+    world.now = -2 * DAY;
+    expect(house.engine.now()).toBeGreaterThan(0);
     expectOnward(disk);
   });
 

@@ -113,7 +113,11 @@ export const PLANTS: Plant[] = [
   ['moments straight from the clock', [ENGINE, '    return this.#lastMoment;\n', '    return now;\n']],
   [
     'the last moment forgotten at a start',
-    [ENGINE, 'this.#lastMoment = options.journal.position.moment;', 'this.#lastMoment = 0;'],
+    [
+      ENGINE,
+      'this.#lastMoment = this.#earliest();\n    this.#sinceSnapshot',
+      'this.#lastMoment = 0;\n    this.#sinceSnapshot',
+    ],
   ],
   [
     'a clock that went back is believed by all',
