@@ -79,7 +79,10 @@ export function show(options: RecoveryOptions): Recovered {
     changed === null
       ? 'a write that has not ended, and is not acknowledged'
       : `${changeText(changed)}. Look after the disk`;
-  const note = `Passed by ${bytes} bytes at the end of ${file}, from byte ${byte} on: ${what}.`;
+  const note =
+    bytes === 0
+      ? `Passed by ${file}, a segment with nothing in it: a write to it never began.`
+      : `Passed by ${bytes} bytes at the end of ${file}, from byte ${byte} on: ${what}.`;
   return { ...shown, notes: [...shown.notes, note] };
 }
 

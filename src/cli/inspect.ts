@@ -177,7 +177,8 @@ function printPlan(pinned: Pinned, directory: string): number {
     return 1;
   }
   const { position, torn } = end;
-  if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
+  if (torn?.bytes === 0) say(`${torn.file} has nothing in it.`);
+  else if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
   if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);
   return 0;
 }

@@ -44,7 +44,7 @@ export interface TornTail {
   file: string;
   /** Where the tail begins; 0 where the segment's header itself is torn. */
   byte: number;
-  /** How many bytes it has, up to the last that is not zero. */
+  /** How many bytes it has, up to the last that is not zero; none where the segment was made and nothing written. */
   bytes: number;
 }
 

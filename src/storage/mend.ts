@@ -30,7 +30,10 @@ export function mendEnd(
   const changed = changeIn(disk, directory, { torn, position }, verify);
   if (changed === null) {
     cutTornTail(disk, directory, torn);
-    const note = `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
+    const note =
+      bytes === 0
+        ? `Removed ${file}, a segment with nothing in it: a write to it never began.`
+        : `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
     return { note, byte: null };
   }
   putBack(disk, directory, file, changed);

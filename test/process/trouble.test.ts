@@ -13,6 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { AssertionError } from '../../src/core/refusal.ts';
 import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
+import { segmentName } from '../../src/storage/format.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { clockText, defectText, fatalText, startText, watchClock, watchStillness } from '../../src/trouble.ts';
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
@@ -482,6 +483,24 @@ describe('SIGUSR2', () => {
       `Read the snapshot after entry ${Number(/\d+/.exec(name!)![0])}.`,
     );
   });
+});
+
+test('a segment with nothing in it, as a full disk leaves one, is no torn tail of 0 bytes', async () => {
+  const directory = copyOf(books);
+  const [, last] = /up to entry (\d+)/.exec((await ayni('verify', directory)).out)!;
+  const name = segmentName(Number(last) + 1);
+  writeFileSync(join(directory, name), '');
+  const said = [await ayni('verify', directory), await ayni('inspect', directory)].map(({ out, err }) => out + err);
+  const shown = await serverOfTest({ directory, flags: ['--read-only', 'yes'] });
+  await shown.stop();
+  const server = await start(directory);
+  const [verified, inspected, passedBy, started] = [...said, shown.log(), server.log()];
+  expect(verified).toContain(`${name} is a segment with nothing in it`);
+  expect(inspected).toContain(`${name} has nothing in it`);
+  expect(passedBy).toContain(`Passed by ${name}, a segment with nothing in it`);
+  expect(started).toContain(`Removed ${name}, a segment with nothing in it`);
+  expect(filesIn(directory, /^journal/)).not.toContain(name);
+  for (const text of [verified, inspected, passedBy, started]) expect(text).not.toMatch(/\b0 bytes/);
 });
 
 test('a snapshot that did not come about is told at the next start: the operator met the same full disk a period later', async () => {

@@ -409,7 +409,9 @@ class Run {
     const { torn } = read;
     if (torn === null) return;
     this.report.notes.push(
-      `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that had not ended, and was not acknowledged. Where it is still there, the next start cuts it off.`,
+      torn.bytes === 0
+        ? `${torn.file} is a segment with nothing in it: a write to it never began. Where it is still there, the next start removes it.`
+        : `${torn.file} ends with a torn tail of ${torn.bytes} bytes at byte ${torn.byte}: a write that had not ended, and was not acknowledged. Where it is still there, the next start cuts it off.`,
     );
   }
 }
