@@ -107,7 +107,7 @@ export class Followers {
   #hasTold = false;
   /** So many have to have all there is before it is spoken of. */
   #min = 0;
-  /** For copies to have what there is. To be looked at each second. */
+  /** For copies to have what there is. */
   readonly wait: Wait;
   /** Who waits for that. */
   #unspoken: (() => void)[] = [];
@@ -163,7 +163,16 @@ export class Followers {
     this.look();
     if (this.#have() >= this.#min) return done();
     this.#unspoken.push(done);
-    if (this.#unspoken.length === 1) this.wait.begin(performance.now());
+    this.wait.begin(performance.now());
+  }
+
+  /**
+   * To be called each second. Where too few are there nothing more can be acknowledged, though nobody waits for that yet: a
+   * copy may have become the books elsewhere, and what is read here is of before.
+   */
+  count(): void {
+    if (this.#have() < this.#min) this.wait.begin(performance.now());
+    this.wait.look();
   }
 
   get isCutOff(): boolean {
@@ -192,7 +201,7 @@ export class Followers {
 
   /** Somebody has more. */
   #release(): void {
-    if (this.#unspoken.length === 0 || this.#have() < this.#min) return;
+    if (!this.wait.isOn || this.#have() < this.#min) return;
     const unspoken = this.#unspoken;
     this.#unspoken = [];
     this.wait.end();

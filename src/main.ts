@@ -90,7 +90,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   // All signals are known before the port is open: whoever finds it open, or reads that it is, may send them at once.
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool, log) : () => {};
   const door = openDoor(config, rooms, defaultLedger, log);
-  const waits = [engine.diskWait, rooms.followers.wait];
+  const waits = [engine.diskWait, { look: () => rooms.followers.count() }];
   const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock, waits, expires: !isReadOnly }, log);
   const running: Running = {
     rooms,
@@ -228,7 +228,7 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   if (running.followers !== null) (haveAll ? inform : tell)(text);
   running.followers?.close();
   // One of them may have had all, and something may have followed from that.
-  await either(engine.drained(), () => followers.wait.seconds > 0 && !engine.isSnapshotting);
+  await either(engine.drained(), () => followers.wait.isOn && !engine.isSnapshotting);
   await journal.close();
   leaveBooks(running.books, running.isDurable ? journal.position : null);
   running.metrics?.close();

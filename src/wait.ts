@@ -28,10 +28,13 @@ export class Wait {
     this.#options = options;
   }
 
-  /** Something is waited for from now on, by the stopwatch. */
+  /** Something is waited for, from now on if it was not before, by the stopwatch. */
   begin(now: number): void {
-    this.#since = now;
-    this.#looks = 0;
+    this.#since ??= now;
+  }
+
+  get isOn(): boolean {
+    return this.#since !== null;
   }
 
   /** It has come; or it never will, of which others tell. */

@@ -26,7 +26,7 @@ interface Watched {
   lock: Lock;
   lookAtClock: LookAtClock;
   /** What answers wait for. */
-  waits: readonly Wait[];
+  waits: readonly Pick<Wait, 'look'>[];
   /** Whether intents that have waited too long end. */
   expires: boolean;
 }

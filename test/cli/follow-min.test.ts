@@ -127,6 +127,23 @@ describe('--followers-min', () => {
     expect(await follower.stop()).toBe(0);
   });
 
+  test('without the copy nothing is read either, though nobody writes: the books may go on elsewhere by then', async () => {
+    const begun = await begin();
+    const to = fresh();
+    let follower = follow(begun.port, to, begun.key);
+    const server = await restart(begun);
+    expect((await post(server, begun)).status).toBe(201);
+    await follower.stop();
+    await until(() => server.log().includes('Answers wait: 0 of 1 copy'));
+    const asks = [`${server.url}/wallets/${begun.wallet}/balances`, new URL('/readyz', server.url)];
+    for (const ask of asks) expect((await fetch(ask)).status).toBe(503);
+    follower = follow(begun.port, to, begun.key);
+    await until(() => server.log().includes('Answers go on'));
+    for (const ask of asks) expect((await fetch(ask)).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+    expect(await follower.stop()).toBe(0);
+  });
+
   slow('meanwhile nothing is told of it, nor called; once the copy is back, all is', async () => {
     const begun = await begin();
     const to = fresh();
