@@ -11,11 +11,11 @@
  */
 import http from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { Guard, type GuardOptions, NOT_ALLOWED, notAllowed, systemResolve } from './addresses.ts';
 import type { Resolve } from './names.ts';
 import { readRules, type SecureRule, Tokens } from './secure.ts';
+import { Sluice, TOO_LONG, tooLong } from './sluice.ts';
 
 export interface OutgoingCall {
   method: string;
@@ -50,6 +50,10 @@ export interface OutgoingOptions extends Omit<GuardOptions, 'resolve'> {
 /** What is read of an answer: a token must fit, everything else is thrown away. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
+/** Answers that only say it goes on (1xx) before the one that counts: each costs as much as one. */
+const INFORMED_MAX = 64;
+/** Pieces of a body: whoever has it come byte by byte costs as much as he likes otherwise. */
+const PIECES_MAX = 1024;
 const IDLE_SOCKETS_PER_HOST_MAX = 8;
 /** Shorter than the five seconds after which common servers close a silent connection. */
 const IDLE_MS_MAX = 4_000;
@@ -72,7 +76,7 @@ export class Outgoing {
   readonly #guard: Guard;
   readonly #tokens: Tokens;
   readonly #agents: { readonly http: http.Agent; readonly https: https.Agent };
-  readonly #sockets = new Set<Socket>();
+  readonly #sluice = new Sluice();
   /** One for each call and token fetch on its way. */
   readonly #underWay = new Set<AbortController>();
   #calls = 0;
@@ -179,7 +183,11 @@ export class Outgoing {
         return failed(error);
       }
       let answered = false;
-      request.on('socket', (socket) => this.#count(socket));
+      request.on('socket', (socket) => this.#sluice.expect(socket));
+      let informed = 0;
+      request.on('information', () => {
+        if (++informed > INFORMED_MAX) request.destroy(tooLong());
+      });
       request.on('response', (response) => {
         answered = true;
         readReply(response, parcel.keepsAnswer, (reply) => {
@@ -234,26 +242,20 @@ export class Outgoing {
 
   /** Idle connections make way for new ones: the agents themselves bound them per host only. */
   #makeRoom(): void {
-    if (this.#sockets.size < 2 * this.#options.callsInFlightMax) return;
+    if (this.#sluice.size < 2 * this.#options.callsInFlightMax) return;
     for (const agent of [this.#agents.http, this.#agents.https]) {
       for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy();
     }
-  }
-
-  #count(socket: Socket): void {
-    if (this.#sockets.has(socket)) return;
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
   }
 }
 
 /** Reads the answer to its end, or to where it must be cut, and settles then, so that nothing of it is left on its way. */
 function readReply(response: http.IncomingMessage, keeps: boolean, settle: (reply: Reply) => void): void {
   const kept: Buffer[] = [];
-  let bytes = 0;
+  let [bytes, pieces] = [0, 0];
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) response.destroy();
+    if (bytes > ANSWER_BYTES_MAX || ++pieces > PIECES_MAX) response.destroy();
     else if (keeps) kept.push(chunk);
   });
   response.on('error', () => {});
@@ -306,6 +308,7 @@ function describe(error: unknown): string {
   const code = Object(error).code;
   if (code === NOWHERE) return 'there is no such bridge';
   if (code === NOT_ALLOWED) return 'address not allowed';
+  if (code === TOO_LONG) return 'the answer is too long';
   if (code === 'ERR_INVALID_PROTOCOL' || code === 'ERR_INVALID_URL') return 'not an http or https URL';
   return typeof code === 'string' ? `connection failed: ${code}` : 'connection failed';
 }

@@ -142,6 +142,16 @@ describe('a call', () => {
   });
 });
 
+/** The same again and again, as long as it is read. */
+function flood(socket: Socket, words: string): void {
+  const many = words.repeat(1000);
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(many));
+  };
+  socket.on('drain', more);
+  more();
+}
+
 describe('the other side', () => {
   const ok = 'HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\n';
   const late = { error: 'no answer within 300 ms' };
@@ -212,6 +222,38 @@ describe('the other side', () => {
     expect(await post(open(), url)).toEqual({ status: 202 });
     await until(() => [...sockets].every((socket) => socket.destroyed));
     expect(written).toBeLessThan(1e8);
+  });
+
+  test.each([
+    ['only says that it goes on', 'HTTP/1.1 100 C\r\n\r\n'],
+    ['only hints', 'HTTP/1.1 103 E\r\nlink: x\r\n\r\n'],
+    ['begins with empty lines', '\r\n'],
+  ])('%s, without end: it was read until the time was up', async (_, words) => {
+    const { url, sockets } = await serveRaw((socket) => flood(socket, words));
+    expect(await post(open(), url)).toEqual({ error: 'the answer is too long' });
+    await until(() => [...sockets].every((socket) => socket.destroyed));
+  });
+
+  test.each([
+    ['in pieces of one byte', 2000, '1\r\nx\r\n'],
+    ['of frames more than of anything', 10, `1;${'y'.repeat(15_000)}\r\nx\r\n`],
+  ])('answers %s: the rest is not read', async (_, count, piece) => {
+    const { url, sockets } = await serveRaw((socket) => {
+      socket.write(`${ok}transfer-encoding: chunked\r\n\r\n${piece.repeat(count)}0\r\n\r\n`);
+    });
+    const outgoing = open();
+    for (let i = 0; i < 2; i++) expect(await post(outgoing, url)).toEqual({ status: 202 });
+    expect(sockets.size).toBe(2);
+  });
+
+  test('speaks on when it has answered: the connection was read as long as it did', async () => {
+    const { url, sockets } = await serveRaw((socket) => {
+      socket.write(`${ok}content-length: 0\r\n\r\n`);
+      const timer = setInterval(() => socket.write('HTTP/1.1 202 Accepted\r\n'), 50);
+      socket.on('close', () => clearInterval(timer));
+    });
+    expect(await post(open(), url)).toEqual({ status: 202 });
+    await until(() => [...sockets][0]!.destroyed);
   });
 
   test('trickles', async () => {
