@@ -9,7 +9,7 @@
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Names, type Resolve } from './names.ts';
+import { type Asking, Names, type Resolve } from './names.ts';
 import { realTimers } from './timers.ts';
 
 /** Addresses that are not of the public internet (IANA special-purpose registry), multicast included. */
@@ -69,16 +69,16 @@ export class Guard {
   }
 
   /**
-   * How the host of `target` is to be looked up; null where it may not be called. A host that is an address is not
+   * How the host of `target` is to be looked up, and for whom; null where it may not be called. A host that is an address is not
    * looked up by anybody, so it is looked at here.
    */
-  lookupFor(target: URL): LookupFunction | null {
+  lookupFor(target: URL, asking: Asking): LookupFunction | null {
     const port = target.port || (target.protocol === 'https:' ? '443' : '80');
     const named = this.#names.has(target.hostname) || this.#names.has(`${target.hostname}:${port}`);
     const address = target.hostname.replace(/^\[|\]$/g, '');
     if (isIP(address) !== 0 && !named && !this.#mayCall(address)) return null;
     return (name, options, done) => {
-      this.#resolved.find(name, (error, found) => {
+      this.#resolved.find(name, asking, (error, found) => {
         if (error !== null) return done(error, '', 0);
         const fit = named ? found : found.filter((one) => this.#mayCall(one.address));
         const [first] = fit;

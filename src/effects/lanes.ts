@@ -348,7 +348,7 @@ export class Lanes {
     entry.attempts++;
     this.#take(lane, 1, row.places);
     void this.#options
-      .call({ ...wanted, body, signal: calling.signal })
+      .call({ ...wanted, body, party: party.name, signal: calling.signal })
       .then((answer) => this.#ended(lane, row, answer));
   }
 

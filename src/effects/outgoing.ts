@@ -23,6 +23,8 @@ export interface OutgoingCall {
   body: string;
   /** Rules of the bridge's record; those of unknown schemas are passed over. */
   secure: readonly SecureRule[];
+  /** Of whom others that call wait in turn: of the lanes, where there is one. */
+  party?: string;
   /** Calls it off. */
   signal?: AbortSignal;
 }
@@ -65,6 +67,7 @@ interface Parcel {
   readonly body: string | Buffer;
   /** Whether the body of the answer is wanted. */
   readonly keepsAnswer: boolean;
+  readonly party: string;
   readonly signal: AbortSignal;
 }
 
@@ -87,8 +90,8 @@ export class Outgoing {
     this.#options = options;
     this.#guard = new Guard({ ...options, resolve: options.resolve ?? systemResolve });
     this.#tokens = new Tokens(
-      (url, headers, body) =>
-        this.#timed((signal) => this.#send({ method: 'POST', url, headers, body, keepsAnswer: true, signal })),
+      (url, headers, body, party) =>
+        this.#timed((signal) => this.#send({ method: 'POST', url, headers, body, keepsAnswer: true, party, signal })),
       () => performance.now(),
     );
     // No bound of sockets for each host: calls are bounded, and one that hangs there is not to hold up another's.
@@ -139,16 +142,16 @@ export class Outgoing {
   }
 
   /** Sends with what the rules ask for. A token the bridge does not take is renewed, once. */
-  async #secured({ method, url, body, secure }: Sent, signal: AbortSignal): Promise<Answer> {
+  async #secured({ method, url, body, secure, party = '' }: Sent, signal: AbortSignal): Promise<Answer> {
     const rules = readRules(secure);
     if ('error' in rules) return rules;
     const { credentials } = rules;
     const headers = new Map([['content-type', 'application/json'], ...rules.headers]);
-    const parcel = { method, url, headers, body, keepsAnswer: false, signal };
+    const parcel = { method, url, headers, body, keepsAnswer: false, party, signal };
     if (credentials === null) return toAnswer(await this.#send(parcel));
     for (let renewed = false; ; renewed = true) {
       // The fetch is shared by all calls with these credentials, so it goes on where one of them is called off.
-      const got = await unlessAborted(this.#tokens.get(credentials), signal);
+      const got = await unlessAborted(this.#tokens.get(credentials, party), signal);
       if ('error' in got) return got;
       headers.set('authorization', `Bearer ${got.token}`);
       const reply = await this.#send(parcel);
@@ -219,13 +222,13 @@ export class Outgoing {
   }
 
   /** Throws what `describe` has words for. */
-  #open({ method, url, signal }: Parcel, onNewSocket: boolean): http.ClientRequest {
+  #open({ method, url, party, signal }: Parcel, onNewSocket: boolean): http.ClientRequest {
     const target = new URL(url);
     const { protocol } = target;
     if (url === NOWHERE) throw Object.assign(new Error(), { code: NOWHERE });
     if (protocol !== 'http:' && protocol !== 'https:')
       throw Object.assign(new Error(), { code: 'ERR_INVALID_PROTOCOL' });
-    const lookup = this.#guard.lookupFor(target);
+    const lookup = this.#guard.lookupFor(target, { party, signal });
     if (lookup === null) throw notAllowed();
     this.#makeRoom();
     const { request } = protocol === 'https:' ? https : http;

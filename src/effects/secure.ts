@@ -76,11 +76,12 @@ function readCredentials(rule: SecureRule): ClientCredentials | null {
   return { tokenUrl, clientId, clientSecret, scope: member('scope'), audience: member('audience') };
 }
 
-/** A form to be posted to a token endpoint, and what came back: the whole text of the answer, null where it broke off. */
+/** A form to be posted to a token endpoint, for whom, and what came back: the whole text of the answer, null where it broke off. */
 type PostForm = (
   url: string,
   headers: ReadonlyMap<string, string>,
   form: string,
+  party: string,
 ) => Promise<{ status: number; text: string | null } | { error: string }>;
 
 type TokenResult = { token: string } | { error: string };
@@ -110,11 +111,11 @@ export class Tokens {
     this.#now = now;
   }
 
-  /** The token of these credentials, fetched where none is held. */
-  async get(credentials: ClientCredentials): Promise<TokenResult> {
+  /** The token of these credentials, fetched where none is held, for the party that comes first. */
+  async get(credentials: ClientCredentials, party: string): Promise<TokenResult> {
     const held = this.#hold(credentials);
     if (held.token !== null && this.#now() < held.until) return { token: held.token };
-    held.fetching ??= this.#fetch(credentials, held).finally(() => {
+    held.fetching ??= this.#fetch(credentials, held, party).finally(() => {
       held.fetching = null;
     });
     return held.fetching;
@@ -139,10 +140,10 @@ export class Tokens {
   }
 
   /** Asks with the credentials in the header, as servers must support, and where that is refused in the form. */
-  async #fetch(credentials: ClientCredentials, held: Held): Promise<TokenResult> {
-    let answer = await this.#ask(credentials, true);
+  async #fetch(credentials: ClientCredentials, held: Held, party: string): Promise<TokenResult> {
+    let answer = await this.#ask(credentials, true, party);
     if ('status' in answer && (answer.status === 400 || answer.status === 401)) {
-      answer = await this.#ask(credentials, false);
+      answer = await this.#ask(credentials, false, party);
     }
     if ('error' in answer) return { error: `token: ${answer.error}` };
     if (answer.status !== 200) return { error: `token: status ${answer.status}` };
@@ -154,7 +155,7 @@ export class Tokens {
     return { token };
   }
 
-  #ask(credentials: ClientCredentials, inHeader: boolean): ReturnType<PostForm> {
+  #ask(credentials: ClientCredentials, inHeader: boolean, party: string): ReturnType<PostForm> {
     const { tokenUrl, clientId, clientSecret, scope, audience } = credentials;
     const form = new URLSearchParams({ grant_type: 'client_credentials' });
     if (scope !== null) form.set('scope', scope);
@@ -168,7 +169,7 @@ export class Tokens {
       form.set('client_id', clientId);
       form.set('client_secret', clientSecret);
     }
-    return this.#post(tokenUrl, headers, form.toString());
+    return this.#post(tokenUrl, headers, form.toString(), party);
   }
 }
 

@@ -2,10 +2,13 @@
  * Which addresses are called and which are not: each closed network at both its ends, names that lead there, and the
  * ways an operator opens one.
  */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { isLoopback, isPublic } from '../../src/effects/addresses.ts';
-import type { Resolve } from '../../src/effects/names.ts';
+import { Lanes } from '../../src/effects/lanes.ts';
+import type { Found, Resolve } from '../../src/effects/names.ts';
 import type { Answer, OutgoingOptions } from '../../src/effects/outgoing.ts';
+import { realTimers } from '../../src/effects/timers.ts';
+import { pause, until } from '../support/kit.ts';
 import { open, serve } from './others.ts';
 
 const NOT_ALLOWED = { error: 'address not allowed' };
@@ -166,6 +169,28 @@ describe('a URL', () => {
     expect(await call('http://bank.example/', { resolve: answering([]) })).toEqual(NOT_ALLOWED);
     const silent = { resolve: () => {}, callMsMax: 100 };
     expect(await call('http://bank.example/', silent)).toEqual({ error: 'no answer within 100 ms' });
+  });
+
+  test('is looked up before the many of another party of the lanes, which all were before it', async () => {
+    const asked: { name: string; done: Found }[] = [];
+    const { call } = open({ resolve: (name, done) => asked.push({ name, done }) });
+    const lanes = new Lanes({ timers: realTimers, call, inFlightMax: 100, attemptsMax: 1 });
+    onTestFinished(() => lanes.close());
+    const add = (name: string, party: string) => {
+      const make = () => ({ method: 'POST', url: `http://${name}/`, body: '{}', secure: [] });
+      lanes.add(name, 1, { key: 0, receiver: 0, make, settled: () => {} }, party);
+    };
+    for (let n = 0; n < 9; n++) add(`dead${n}.example`, 'events of eve');
+    await until(() => lanes.counts().inFlight === 9);
+    // One fetches a token first, whose name is looked up for the same party.
+    const make = () => ({ method: 'POST', url: 'http://bank.example/', body: '{}', secure: [credentials] });
+    const credentials = { schema: 'oauth2', tokenUrl: 'http://token.example/', clientId: 'a', clientSecret: 'b' };
+    lanes.add('token', 1, { key: 0, receiver: 0, make, settled: () => {} }, 'bridges of luz');
+    add('bank.example', 'bridges of ana');
+    await until(() => lanes.counts().inFlight === 11);
+    await pause(50);
+    for (const { done } of asked.splice(0)) done(Object.assign(new Error(), { code: 'ENOTFOUND' }), []);
+    expect(asked.map(({ name }) => name).sort()).toEqual(['bank.example', 'token.example']);
   });
 
   test('is asked for once, however many calls wait for it', async () => {

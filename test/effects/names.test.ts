@@ -1,15 +1,17 @@
 /**
  * Names and a name server that is silent: under a clock turned by hand, questions are asked and answered as told.
  */
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { type Found, Names, type Resolve } from '../../src/effects/names.ts';
 import { Clock } from './clock.ts';
 
 const SILENT_MS = 10_000;
+const SLOW_MS = 900;
 const address = (text: string) => [{ address: text, family: 4 }];
 const failed = (code: string) => Object.assign(new Error('secret'), { code });
 
-/** A name server with `answers` by name, at once; other names take ten seconds to be unknown. */
+/** A name server with `answers` by name, at once; names that begin with `slow` take 0.9 seconds, others ten to be unknown. */
 function makeWorld(answers: Map<string, string | Error>) {
   const clock = new Clock();
   const asked: string[] = [];
@@ -17,7 +19,8 @@ function makeWorld(answers: Map<string, string | Error>) {
   const names = new Names((name, done) => {
     asked.push(name);
     const answer = answers.get(name);
-    if (answer === undefined) clock.after(SILENT_MS, () => done(failed('EAI_AGAIN'), []));
+    if (name.startsWith('slow')) clock.after(SLOW_MS, () => done(null, address('10.0.0.9')));
+    else if (answer === undefined) clock.after(SILENT_MS, () => done(failed('EAI_AGAIN'), []));
     else if (answer instanceof Error) done(answer, []);
     else done(null, address(answer));
   }, clock);
@@ -25,11 +28,92 @@ function makeWorld(answers: Map<string, string | Error>) {
     (name: string): Found =>
     (error, addresses) =>
       heard.push(`${clock.now()} ${name} ${error?.code ?? addresses.map((one) => one.address)}`);
-  const find = (...all: string[]) => {
-    for (const name of all) names.find(name, found(name));
+  const findFor = (party: string, all: readonly string[], until?: AbortSignal) => {
+    for (const name of all) {
+      names.find(name, { party, signal: until ?? new AbortController().signal }, found(name));
+    }
   };
-  return { clock, asked, heard, find };
+  const find = (...all: string[]) => findFor('ana', all);
+  return { clock, asked, heard, find, findFor };
 }
+
+const manyOf = (word: string, count: number) => Array.from({ length: count }, (_, n) => `${word}${n}`);
+
+describe('of parties that ask for names', () => {
+  test('one with hundreds that take 0.9 seconds, again and again, holds up no new name of another: it was never asked for', async () => {
+    const { clock, heard, find, findFor } = makeWorld(new Map([['bank', '10.0.0.1']]));
+    const names = manyOf('slow', 300);
+    findFor('eve', names);
+    for (let second = 0; second < 60; second++) {
+      await clock.run(1000);
+      findFor('eve', names);
+    }
+    find('bank');
+    await clock.run(SLOW_MS);
+    expect(heard).toContainEqual(expect.stringMatching(/^\d+ bank 10\.0\.0\.1$/));
+  });
+
+  test('twenty with names that take 0.9 seconds hold up a new name of another by one of them, not by all', async () => {
+    const { clock, heard, find, findFor } = makeWorld(new Map([['bank', '10.0.0.1']]));
+    for (const eve of manyOf('eve', 20)) findFor(eve, manyOf(`slow-${eve}-`, 20));
+    await clock.run(50_500);
+    find('bank');
+    await clock.run(SLOW_MS);
+    expect(heard).toContainEqual(expect.stringMatching(/^\d+ bank 10\.0\.0\.1$/));
+  });
+
+  test('two with ever new names that nobody answers for hold up no other, once they have shown it', async () => {
+    const { clock, heard, find, findFor } = makeWorld(new Map([['bank', '10.0.0.1']]));
+    for (const eve of ['eve', 'adam']) findFor(eve, manyOf(`dead-${eve}-`, 300));
+    await clock.run(SILENT_MS / 2);
+    find('bank');
+    await clock.run(SILENT_MS / 2);
+    expect(heard).toContain('10000 bank 10.0.0.1');
+    await clock.run(3.5 * SILENT_MS);
+    for (const eve of ['eve', 'adam']) findFor(eve, manyOf(`new-${eve}-`, 300));
+    find('bank');
+    expect(heard.at(-1)).toMatch(/ bank 10\.0\.0\.1$/);
+  });
+
+  test('one with nobody beside it has both places', () => {
+    const { asked, find } = makeWorld(new Map());
+    find('dead1', 'dead2', 'dead3');
+    expect(asked).toEqual(['dead1', 'dead2']);
+  });
+
+  test('several ask for one name: it is asked for once, when the first of them has his turn', async () => {
+    const { clock, asked, heard, find, findFor } = makeWorld(new Map([['bank', '10.0.0.1']]));
+    findFor('eve', [...manyOf('slow', 10), 'bank']);
+    find('bank');
+    findFor('eve', ['bank']);
+    await clock.run(20_000);
+    expect(asked.filter((name) => name === 'bank')).toHaveLength(1);
+    expect(heard.filter((line) => line.includes('bank'))).toEqual(Array(3).fill('900 bank 10.0.0.1'));
+  });
+});
+
+describe('a question that is called off', () => {
+  test('is not asked any more, and what others wait for is', async () => {
+    const { clock, asked, heard, find, findFor } = makeWorld(new Map());
+    const off = new AbortController();
+    findFor('ana', ['slow1', 'slow2', 'slow3', 'slow4'], off.signal);
+    find('slow4');
+    off.abort();
+    findFor('ana', ['slow5'], off.signal);
+    await clock.run(10 * SLOW_MS);
+    expect(asked).toEqual(['slow1', 'slow2', 'slow4']);
+    expect(heard).toEqual(['1800 slow4 10.0.0.9']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('leaves nothing at the signal once it is answered', async () => {
+    const { clock, heard, findFor } = makeWorld(new Map());
+    const { signal } = new AbortController();
+    findFor('ana', ['slow1', 'slow1'], signal);
+    await clock.run(SLOW_MS);
+    expect([heard.length, getEventListeners(signal, 'abort')]).toEqual([2, []]);
+  });
+});
 
 describe('names that nobody answers for', () => {
   test('are asked for one at a time, after all others, once they have shown it', async () => {
@@ -125,7 +209,7 @@ describe('a name that was found before', () => {
     const names = new Names(resolve, new Clock());
     const found = (name: string): number => {
       let count = -1;
-      names.find(name, (_, addresses) => {
+      names.find(name, { party: 'ana', signal: new AbortController().signal }, (_, addresses) => {
         count = addresses.length;
       });
       return count;

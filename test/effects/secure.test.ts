@@ -199,11 +199,11 @@ describe('the life of a token', () => {
       async () => answer(),
       () => now,
     );
-    expect(await tokens.get(credentials)).toEqual({ token: 't1' });
+    expect(await tokens.get(credentials, 'ana')).toEqual({ token: 't1' });
     now += Math.max(0, seconds * 1000 - 1);
-    expect(await tokens.get(credentials)).toEqual({ token: seconds === 0 ? 't2' : 't1' });
+    expect(await tokens.get(credentials, 'ana')).toEqual({ token: seconds === 0 ? 't2' : 't1' });
     now += 1;
-    expect(await tokens.get(credentials)).toEqual({ token: seconds === 0 ? 't3' : 't2' });
+    expect(await tokens.get(credentials, 'ana')).toEqual({ token: seconds === 0 ? 't3' : 't2' });
   });
 
   test('those least used are forgotten', async () => {
@@ -212,11 +212,11 @@ describe('the life of a token', () => {
       async () => ({ status: 200, text: `{"access_token":"t${++fetched}"}` }),
       () => 0,
     );
-    for (let i = 0; i < 1_000; i++) await tokens.get({ ...credentials, clientId: `${i}` });
-    expect(await tokens.get({ ...credentials, clientId: '0' })).toEqual({ token: 't1' });
-    await tokens.get({ ...credentials, clientId: 'one more' });
-    expect(await tokens.get({ ...credentials, clientId: '0' })).toEqual({ token: 't1' });
-    expect(await tokens.get({ ...credentials, clientId: '1' })).toEqual({ token: 't1002' });
+    for (let i = 0; i < 1_000; i++) await tokens.get({ ...credentials, clientId: `${i}` }, 'ana');
+    expect(await tokens.get({ ...credentials, clientId: '0' }, 'ana')).toEqual({ token: 't1' });
+    await tokens.get({ ...credentials, clientId: 'one more' }, 'ana');
+    expect(await tokens.get({ ...credentials, clientId: '0' }, 'ana')).toEqual({ token: 't1' });
+    expect(await tokens.get({ ...credentials, clientId: '1' }, 'ana')).toEqual({ token: 't1002' });
   });
 
   test('of rules of a megabyte a token and no more is held', async () => {
@@ -226,7 +226,7 @@ describe('the life of a token', () => {
     );
     const before = heldBytes();
     for (let i = 0; i < 40; i++) {
-      await tokens.get({ ...credentials, clientSecret: `${i}`.padEnd(1_000_000, 'x') });
+      await tokens.get({ ...credentials, clientSecret: `${i}`.padEnd(1_000_000, 'x') }, 'ana');
     }
     expect(heldBytes() - before).toBeLessThan(10e6);
   });
