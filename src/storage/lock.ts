@@ -21,6 +21,7 @@ import { type Disk, present, readWhole, writeAll } from './disk.ts';
 import { errorCode } from './system-error.ts';
 
 const LOCK_NAME = /^lock-(\d{10})$/;
+const OFFER_NAME = /^lock\.[0-9a-f]{16}\.tmp$/;
 /** It names the directory: a path of 4095 bytes at most, of which JSON writes some as six. */
 const LOCK_BYTES_MAX = 32 * 1024;
 const STAT_BYTES_MAX = 4096;
@@ -91,15 +92,39 @@ export function acquireLock(disk: Disk, directory: string, options: LockOptions 
   const pid = options.pid ?? process.pid;
   const isRunning = options.isRunning ?? signalReaches;
   const holder: Holder = { pid, start: processState(disk, pid)?.start ?? '', boot: bootOf(disk) };
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const number = offerOnce(disk, directory, holder, isRunning);
+    if (number === 0) continue;
+    const lock = held(disk, directory, number);
+    removeLeft(disk, directory, isRunning);
+    return lock;
+  }
+  throw new LockError(`${directory}: the lock changes hands too often; start again when fewer servers try to`);
+}
+
+function offerOnce(disk: Disk, directory: string, holder: Holder, isRunning: (pid: number) => boolean): number {
   const offer = writeOffer(disk, directory, holder);
   try {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const number = tryLock(disk, directory, offer, isRunning);
-      if (number > 0) return held(disk, directory, number);
-    }
-    throw new LockError(`${directory}: the lock changes hands too often; start again when fewer servers try to`);
+    return tryLock(disk, directory, offer, isRunning);
   } finally {
-    disk.unlink(offer);
+    // Who does not see this process may have taken it away.
+    remove(disk, offer);
+  }
+}
+
+/**
+ * Takes away offers that were left there: their process was ended, or the device failed, before they could go. Of one that
+ * says nothing (yet) nobody can tell whether its start is under way: it stays.
+ */
+function removeLeft(disk: Disk, directory: string, isRunning: (pid: number) => boolean): void {
+  for (const name of disk.readdir(directory).filter((name) => OFFER_NAME.test(name))) {
+    try {
+      const holder = readHolder(disk, directory, name);
+      if (holder !== null && !holds(disk, holder, isRunning)) remove(disk, join(directory, name));
+    } catch (error) {
+      // It is in nobody's way.
+      if (errorCode(error) === '') throw error;
+    }
   }
 }
 
@@ -120,7 +145,8 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: 
     disk.link(offer, path);
   } catch (error) {
     const code = errorCode(error);
-    if (code === 'EEXIST') return 0;
+    // Of a directory that is gone the next offer tells.
+    if (code === 'EEXIST' || code === 'ENOENT') return 0;
     if (!NO_LINKS.includes(code)) throw error;
     // The offer was written, so it is no matter of rights.
     throw new LockError(

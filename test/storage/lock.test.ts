@@ -38,6 +38,65 @@ test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
   },
 );
 
+describe('what was written to become a lock, and was left there', () => {
+  const OFFER = /^lock\.[0-9a-f]{16}\.tmp$/;
+  const offersIn = (disk: FakeDisk) => disk.readdir(DIRECTORY).filter((name) => OFFER.test(name));
+
+  /** A start that could not take its offer away, by a process that is gone since. */
+  function left(): FakeDisk {
+    const disk = machine();
+    disk.inject({ call: 'unlink', path: '.tmp', code: 'EIO' });
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 10 })).toThrow('EIO');
+    expect(offersIn(disk)).toHaveLength(1);
+    disk.put('/proc/10/stat', null);
+    return disk;
+  }
+
+  test('by a device that failed goes with the next lock: it stayed for good', () => {
+    const disk = left();
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000002']);
+    expect(() => acquireLock(disk, DIRECTORY, { pid: 12 })).toThrow('process 11');
+  });
+
+  test('stops no start where it cannot be taken away, and goes with a later one', () => {
+    const disk = left();
+    disk.inject({ call: 'unlink', path: offersIn(disk)[0]!, code: 'EIO' });
+    acquireLock(disk, DIRECTORY, { pid: 11 }).release();
+    expect(offersIn(disk)).toHaveLength(1);
+    acquireLock(disk, DIRECTORY, { pid: 12 });
+    expect(offersIn(disk)).toEqual([]);
+  });
+
+  test('stays where it may be of a start that is under way: of a process that runs, or not written yet', () => {
+    const disk = left();
+    disk.put('/proc/10/stat', stat(10, 'S', 110));
+    disk.put(`${DIRECTORY}/lock-0000000001`, Buffer.from(''));
+    disk.put(`${DIRECTORY}/lock.0123456789abcdef.tmp`, Buffer.from(''));
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    expect(offersIn(disk)).toHaveLength(2);
+  });
+
+  test.each(['before it is made a lock', 'after'])(
+    'is made anew where one that does not see this process took it away %s',
+    (when) => {
+      const disk = machine();
+      const link = disk.link.bind(disk);
+      let links = 0;
+      disk.link = (from, to) => {
+        links++;
+        if (links === 1 && when !== 'after') disk.unlink(from);
+        link(from, to);
+        if (links === 1) disk.unlink(from);
+      };
+      const lock = acquireLock(disk, DIRECTORY, { pid: 10 });
+      lock.check();
+      expect(disk.readdir(DIRECTORY)).toEqual(['lock-0000000001']);
+      expect(links).toBe(when === 'after' ? 1 : 2);
+    },
+  );
+});
+
 describe('a lock', () => {
   test('is held against everyone else, also this process, until released', () => {
     const disk = machine();
