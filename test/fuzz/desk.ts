@@ -132,14 +132,15 @@ export class Desk {
       told,
     );
     assert.deepEqual(this.house.fatals, [], told);
-    const isFull = this.house.engine.room.whatIsFull(true) !== null;
-    assert.ok(reply.status < 500 || (isFull && reply.status === 503), told);
+    const { engine } = this.house;
+    const mayRefuse = engine.room.whatIsFull(true) !== null || engine.isCutOff;
+    assert.ok(reply.status < 500 || (mayRefuse && reply.status === 503), told);
     if (proofs) check(reply, SERVER_KEY);
     if (reply.status >= 400) {
       const { reason } = reply.body.data;
       assert.ok(Object.hasOwn(REASONS, reason), told);
       const usual = REASONS[reason as keyof typeof REASONS];
-      assert.ok(reply.status === usual || reply.status === 405 || (isFull && reply.status === 503), told);
+      assert.ok(reply.status === usual || reply.status === 405 || (mayRefuse && reply.status === 503), told);
     }
     return reply;
   }
@@ -179,7 +180,10 @@ export class Desk {
   #hand({ method, path, headers = {}, body = new Uint8Array(0) }: Ask, reply: HttpReply): void {
     const [, where = '', query = null] = /^([^?]*)(?:\?([\s\S]*))?$/.exec(path)!;
     const header = (name: string) => headers[name] ?? '';
-    this.#app.handle({ method, methodSent: method, path: where, query, body, header }, reply);
+    const request = { method, methodSent: method, path: where, query, body, header };
+    const refusal = this.#app.admit(request);
+    if (refusal === null) this.#app.handle(request, reply);
+    else this.#app.refuse(refusal, reply);
   }
 
   #answer(ask: Ask): Promise<Reply> {
