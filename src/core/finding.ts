@@ -3,6 +3,7 @@
  * where they lie in the heap.
  */
 import { hashMix, hashText } from '../memory/index.ts';
+import { ADDRESS_MAX } from './address.ts';
 import { Kind, scopeOf } from './kinds.ts';
 import { isLuid } from './luid.ts';
 import type { NameHashes } from './outline.ts';
@@ -18,7 +19,12 @@ export function handleHash(state: State, ledger: number, kind: Kind, handle: str
 
 /** `hashText` of a name, remembered while it comes up. */
 export function nameHash({ names }: State, name: string): number {
-  return names.hash(names.place(name));
+  return isTooLong(name) ? names.lastHash(name) : names.hash(names.place(name));
+}
+
+/** No record has such a handle: whoever asks for thousands of them is not to fill the memo with them. */
+function isTooLong(name: string): boolean {
+  return name.length > ADDRESS_MAX;
 }
 
 export function luidHash({ hashSeed }: State, luid: string): number {
@@ -28,7 +34,8 @@ export function luidHash({ hashSeed }: State, luid: string): number {
 /** The row of the live record with exactly this handle, or -1. */
 export function findHandle(state: State, ledger: number, kind: Kind, handle: string): number {
   const scope = scopeOf(ledger, kind);
-  if (kind === Kind.intent) return lookUp(state, ledger, kind, handle, state.names.lastHash(handle));
+  if (kind === Kind.intent || isTooLong(handle))
+    return lookUp(state, ledger, kind, handle, state.names.lastHash(handle));
   const { names } = state;
   const place = names.place(handle);
   const known = names.row(place, scope);

@@ -32,6 +32,7 @@ import {
 import { findLuid } from './finding.ts';
 import { Kind } from './kinds.ts';
 import { asksFirst, legIndex, marksOf, type Report, reported, undoing } from './legs.ts';
+import { ownText } from './own-text.ts';
 import { dataOf, type RecordView, readRow, type Version } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { briefOf, drawUp, sheetOf } from './sheet.ts';
@@ -344,5 +345,5 @@ const WORDS_MAX = 1000;
 const HALVES = /\p{Surrogate}/gu;
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, WORDS_MAX).replace(HALVES, '\ufffd') : '';
+  return typeof value === 'string' ? ownText(value.slice(0, WORDS_MAX).replace(HALVES, '\ufffd')) : '';
 }

@@ -9,6 +9,7 @@
  * name has it forgotten here.
  */
 import { hashText } from '../memory/index.ts';
+import { ownText } from './own-text.ts';
 
 const PLACES = 8192;
 /** So many characters at the end of a name choose its place: names that come together mostly differ there. */
@@ -40,14 +41,17 @@ export class NameMemo {
     for (let at = HASH; at < this.#words.length; at += WORDS) this.#words[at] = this.#lastHash;
   }
 
-  /** The place of the name, which is its own until another name is given the same. */
-  place(name: string): number {
+  /**
+   * The place of the name, which is its own until another name is given the same. `isOwn`: it is cut out of nothing, as
+   * what JSON.parse made, and need not be copied to be kept, which takes as long as all else here.
+   */
+  place(name: string, isOwn = false): number {
     const words = this.#words;
     const mark = markOf(name);
     const place = placeOf(mark);
     const at = place * WORDS;
     if (words[at + MARK] !== mark || this.#texts[place] !== name) {
-      this.#texts[place] = name;
+      this.#texts[place] = isOwn ? name : ownText(name);
       words[at + MARK] = mark;
       words[at + HASH] = hashText(this.#seed, name);
       words[at + ROW] = 0;

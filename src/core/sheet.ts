@@ -59,6 +59,8 @@ export interface Brief {
 }
 
 const LIMIT = actionNumber('limit');
+/** What a claim names was made for itself, by JSON.parse or of a body's bytes. */
+const IS_OWN = true;
 
 /** The sheet of a command to make an intent: the one it has, as long as names lead where that says, else a new one. */
 export function sheetOf(state: State, command: CreateCommand): Sheet {
@@ -104,7 +106,7 @@ export function drawUp({ names }: State, ledger: number, brief: Brief): Sheet {
     for (let j = 0; j < wallets.length; j++) {
       const member = wallets[j]!;
       const name = handleOf(walletIn(claim, member)!);
-      const place = names.place(name);
+      const place = names.place(name, IS_OWN);
       const row = names.row(place, walletScope);
       claims[from + hashColumn(member)] = names.hash(place) | 0;
       named[to + namedColumn(member)] = row >= 0 ? row : -unknown.push(name);
@@ -113,7 +115,7 @@ export function drawUp({ names }: State, ledger: number, brief: Brief): Sheet {
     // Most intents are about one.
     if (symbol !== lastSymbol) {
       lastSymbol = symbol;
-      symbolRow = names.row(names.place(symbol), symbolScope);
+      symbolRow = names.row(names.place(symbol, IS_OWN), symbolScope);
       if (symbolRow < 0) symbolRow = -unknown.push(symbol);
     }
     named[to + SYMBOL] = symbolRow;

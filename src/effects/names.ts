@@ -12,6 +12,7 @@
  * asks, or where it stands among the slow: so no more wait for a name than came within a second, and one more. What
  * stands in line when the last who waits for it calls it off is not asked.
  */
+import { ownText } from '../core/own-text.ts';
 import { Recent } from '../recent.ts';
 import type { Timer, Timers } from './timers.ts';
 
@@ -87,8 +88,10 @@ export class Names {
   }
 
   /** `done` is called once, and not at all where it is called off before. */
-  find(name: string, { party, signal }: Asking, done: Found): void {
+  find(called: string, { party, signal }: Asking, done: Found): void {
     if (signal.aborted) return;
+    // A piece of a URL.
+    const name = ownText(called);
     const question = this.#questions.get(name) ?? this.#open(name, party);
     if (question.isLate) giveUp(question);
     const told: Found = (error, addresses) => {

@@ -114,9 +114,11 @@ function wishOf({ house, request }: Call): Wish | Refusal {
     return refuse('api.query-malformed', 'after must be what an answer gave, or a sequence number');
   if (!/^\d{1,9}$/.test(wait)) return refuse('api.query-malformed', 'wait must be a number of seconds');
   const waitMs = Math.min(Number(wait), house.preferWaitSecondsMax) * 1000;
-  const signal = given.get('signal') ?? '';
+  const asked = given.get('signal') ?? '';
+  // Not as it was asked for: that is a piece of all that was.
+  const signal = asked === '' ? '' : SIGNALS.find((each) => each === asked);
   // Whoever misspells one would wait for ever.
-  if (signal !== '' && !SIGNALS.includes(signal)) return refuse('api.query-malformed', 'there is no such signal');
+  if (signal === undefined) return refuse('api.query-malformed', 'there is no such signal');
   return { after: Number(seq), from: Number(from), mark, limit: query.page.limit, signal, waitMs };
 }
 

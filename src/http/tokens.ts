@@ -13,6 +13,7 @@
 import type { Bearer } from '../core/access/index.ts';
 import { equalBytes } from '../core/bytes.ts';
 import { isObject } from '../core/filters.ts';
+import { ownText } from '../core/own-text.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.ts';
 import { canon } from '../proof/canon.ts';
@@ -49,6 +50,8 @@ export interface Unverified {
 type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
 const TOKEN_CHARS_MAX = 8192;
+/** Of the header, with what stands before the token. */
+const AUTHORIZATION_CHARS_MAX = TOKEN_CHARS_MAX + 64;
 /** Tokens whose verified signature is remembered. */
 const REMEMBERED_MAX = 4096;
 
@@ -97,6 +100,7 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
 
   return {
     check(authorization, context) {
+      if (authorization.length > AUTHORIZATION_CHARS_MAX) return unauthorized('token is too large');
       const text = bearerOf(authorization);
       if (text === null) return unauthorized('authorization must be a bearer token');
       if (text.length > TOKEN_CHARS_MAX) return unauthorized('token is too large');
@@ -117,8 +121,8 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
         if (!holds || !equalBytes(key, token.key)) return unauthorized('token signature is invalid');
         const result = checkClaims(token, then);
         if (isRefusal(result)) return result;
-        verified.set(text, token);
-        heads.set(headerText, token.head);
+        verified.set(ownText(text), token);
+        heads.set(ownText(headerText), token.head);
         return result;
       };
       if (message.length > TEXT_BYTES_MAX) return settle(verify(token.key, message, signature), context);

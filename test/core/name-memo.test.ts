@@ -1,12 +1,14 @@
 /** Names lead where the index of handles leads, whatever was remembered of them. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { Listing } from '../../src/core/lists.ts';
 import { NameMemo } from '../../src/core/name-memo.ts';
 import { namesOf } from '../../src/core/records.ts';
 import { DROPPED, type State } from '../../src/core/state.ts';
 import { hashText } from '../../src/memory/index.ts';
+import { heldBytes } from '../support/collect.ts';
 import { Books } from './books.ts';
 
 const KINDS = [Kind.wallet, Kind.symbol] as const;
@@ -34,6 +36,48 @@ test('the hash of a name without a place is that of no other', () => {
   for (const name of ['', 'a-000001', 'a-000001', 'b-000001', 'a-000001', '']) {
     expect(memo.lastHash(name), name).toBe(hashText(5, name));
   }
+});
+
+describe('what was asked for is forgotten, though its name be remembered', () => {
+  const TEXTS = 500;
+  const CHARS = 20_000;
+
+  /** What memory holds more once all of them were looked for. */
+  function held(look: (text: string) => void): number {
+    const before = heldBytes();
+    // Their ends differ as well: by those places are given.
+    for (let n = 0; n < TEXTS; n++) {
+      look(Buffer.from(`${`wallet-number-${n}/`.padEnd(CHARS, '1')}${n}`).toString('latin1'));
+    }
+    return heldBytes() - before;
+  }
+
+  test('a name that was cut out of a long path keeps nothing of that', () => {
+    const memo = new NameMemo(5);
+    const places = new Set<number>();
+    expect(held((text) => places.add(memo.place(text.slice(0, text.indexOf('/')))))).toBeLessThan((TEXTS * CHARS) / 10);
+    expect(places.size).toBeGreaterThan(TEXTS / 2);
+  });
+
+  test('a name that is longer than any record has is not remembered', () => {
+    const { state } = Books.open();
+    expect(held((text) => expect(findHandle(state, 1, Kind.wallet, text)).toBe(-1))).toBeLessThan((TEXTS * CHARS) / 10);
+    const filters = (text: string) => [{ path: ['data', 'schema'], operator: 'eq' as const, value: text }];
+    const look = (text: string) => {
+      const asked = {
+        ledger: 1,
+        kind: Kind.wallet,
+        filters: filters(text),
+        order: 'newest' as const,
+        skip: 0,
+        limit: 1,
+      };
+      const listing = new Listing(state, { ...asked, isVisible: undefined });
+      while (!listing.step(() => false));
+      expect(listing.page).toEqual([]);
+    };
+    expect(held(look)).toBeLessThan((TEXTS * CHARS) / 10);
+  });
 });
 
 /** The live row with this handle, by looking at all of them. */

@@ -2,6 +2,7 @@
  * Paths and methods are any words a client likes; none of them reaches what JavaScript keeps on every object.
  */
 import { describe, expect, test } from 'vitest';
+import { ADDRESS_MAX } from '../../src/core/address.ts';
 import { KINDS } from '../../src/core/kinds.ts';
 import { findRoute } from '../../src/http/paths.ts';
 
@@ -33,4 +34,15 @@ test.each([
 ])('there is nothing at %s', (path) => {
   expect(findRoute('GET', path)).toMatchObject({ reason: 'api.route-not-found' });
   expect(findRoute('constructor', path)).toMatchObject({ reason: 'api.route-not-found' });
+});
+
+test('two ids as long as any, each of their characters encoded, are found; a longer path leads nowhere', () => {
+  const id = '%61'.repeat(ADDRESS_MAX);
+  const found = { action: 'remove', id: 'a'.repeat(ADDRESS_MAX), tail: 'a'.repeat(ADDRESS_MAX) };
+  expect(findRoute('DELETE', `/v2/circles/${id}/signers/${id}`)).toMatchObject(found);
+  const digits = (chars: number) => `/v2/wallets/w/changes/${'1'.repeat(chars)}`;
+  expect(findRoute('GET', digits(1000))).toMatchObject({ action: 'change' });
+  for (const method of ['GET', 'PATCH']) {
+    expect(findRoute(method, digits(60_000))).toMatchObject({ reason: 'api.route-not-found' });
+  }
 });
