@@ -21,11 +21,14 @@ import { freeBytes, realDisk } from './storage/disk.ts';
 import { refuseHalfCopy } from './storage/segments.ts';
 import { fatalText, overdueText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-text.ts';
+import { longLivedBytesMax } from './v8-heap.ts';
 import { startWatch, watchFigures } from './watch.ts';
 import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { keepYoungGenerationToFirstThread } from './young-generation.ts';
 
 const DRAIN_MS_MAX = 10_000;
+/** Of what V8's heap may take, long heads of requests that wait may take this part. */
+const HEADS_PART = 16;
 const STUCK_LOOK_MS = 100;
 /** The exit code of all commands whose command line cannot be used: trying again would change nothing. */
 const UNUSABLE_SETTINGS = 2;
@@ -116,7 +119,9 @@ async function serve(given: Config, directory: string): Promise<void> {
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
   if (config.followersMin > 0) await guard(config.followersMin, running);
   if (running.isStopping) return;
-  running.listening = await startServer({ ...config, connectionsCutMax, drainMsMax: DRAIN_MS_MAX }, door);
+  const headBytesMax = Math.min(config.arrivingBytesMax, longLivedBytesMax() / HEADS_PART);
+  const limits = { ...config, headBytesMax, connectionsCutMax, drainMsMax: DRAIN_MS_MAX };
+  running.listening = await startServer(limits, door);
   if (running.isStopping) return void running.listening.close();
   if (!isReadOnly) rooms.effects.start();
   const who = whoMay(config, state);

@@ -33,7 +33,7 @@ function longLivedBytes(): number {
 }
 
 /** V8 tells what it may take together with its young generation, for which it has half at most here. */
-function longLivedBytesMax(): number {
+export function longLivedBytesMax(): number {
   const limit = getHeapStatistics().heap_size_limit;
   return Math.max(limit - YOUNG_GENERATION_BYTES, limit / 2);
 }

@@ -74,10 +74,11 @@ function quiet(state: State, sealer: Sealer): Effects {
 export function askApp(app: Handler, target: string): Promise<number> {
   const [path, query = ''] = target.split('?') as [string, string?];
   return new Promise((resolve, reject) => {
-    const request = { method: 'GET', methodSent: 'GET', path, query, header: () => '', body: NO_BODY };
+    const request = { method: 'GET', methodSent: 'GET', path, query, header: () => '', forgetHead() {}, body: NO_BODY };
     const reply = {
       aborted: false,
       whenGone() {},
+      stay() {},
       send(status: number, body: string) {
         if (status === 200) resolve(body.length);
         else reject(new Error(`${target} is answered ${status}: ${body}`));

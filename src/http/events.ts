@@ -99,6 +99,7 @@ export function listEvents(call: Call): void {
     const { row } = house.state.ledgers[call.ledger]!;
     const concern = { ledger: call.ledger, luid: namesOf(house.state, row).luid, signal: wish.signal, seq };
     reply.sort = 'wait';
+    call.request.forgetHead();
     reply.whenGone(house.waiters.watchLog(giveUp - performance.now(), concern, more));
   };
   walk(call, slice);

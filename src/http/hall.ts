@@ -13,6 +13,8 @@ export interface HallOptions {
   readonly bodyMsMax: number;
   /** Bytes of all bodies that have not arrived whole; beyond, the oldest of them get 429 and are closed. */
   readonly arrivingBytesMax: number;
+  /** Bytes of all long heads of requests that are not answered; beyond, the oldest of them get 429 and are closed. */
+  readonly headBytesMax: number;
   /** Bytes of all answers that their clients have not taken yet; beyond, the oldest of them are cut off. */
   readonly unreadBytesMax: number;
 }
@@ -32,6 +34,10 @@ export interface UnreadAnswer {
 }
 
 const TICK_MS = 250;
+export const HEADS_FULL = refuse(
+  'api.rate-limit-exceeded',
+  'Too many requests with long URLs or headers wait, and this one has waited longer than the others, or is one too many',
+);
 const BODIES_FULL = refuse(
   'api.rate-limit-exceeded',
   'Too many bodies are on their way, and this one takes longer than the others',
@@ -59,6 +65,7 @@ export class Hall {
   connections = 0;
   isDraining = false;
   readonly bodies: Held<Guest>;
+  readonly heads: Held<Guest>;
   readonly unread: Held<UnreadAnswer>;
   readonly #bodyMsMax: number;
   /** By status, how often it was answered. */
@@ -77,9 +84,10 @@ export class Hall {
   readonly #ticker: NodeJS.Timeout;
   #onIdle: (() => void) | undefined;
 
-  constructor({ bodyMsMax, arrivingBytesMax, unreadBytesMax }: HallOptions) {
+  constructor({ bodyMsMax, arrivingBytesMax, headBytesMax, unreadBytesMax }: HallOptions) {
     this.#bodyMsMax = bodyMsMax;
     this.bodies = new Held(arrivingBytesMax, (guest) => guest.refuseAndClose(BODIES_FULL));
+    this.heads = new Held(headBytesMax, (guest) => guest.refuseAndClose(HEADS_FULL));
     this.unread = new Held(unreadBytesMax, (answer) => answer.cut());
     this.#ticker = setInterval(() => this.#tick(performance.now()), Math.min(TICK_MS, bodyMsMax));
     this.#ticker.unref();
@@ -138,6 +146,7 @@ export class Hall {
     this.#arriving.delete(guest);
     this.#lingering.delete(guest);
     this.bodies.forget(guest);
+    this.heads.forget(guest);
     if (--this.running === 0) this.#onIdle?.();
   }
 

@@ -33,6 +33,7 @@ export class LongAnswers {
         return reply.aborted;
       },
       whenGone: (run) => reply.whenGone(run),
+      stay: () => reply.stay(),
       send: (status, body, headers) => {
         this.#bytes -= held;
         held = 0;

@@ -15,8 +15,19 @@ const Named = { ledger: 1, twoLedgers: 2, length: 4, encoding: 8, authorization:
 let named = 0;
 /** What clients prefer may come in several lines, which are one list (RFC 7240). */
 let preferred = '';
+let sent = 0;
+let count = 0;
+
+/** What stands around a line's name and value. */
+const AROUND_BYTES = 4;
+/** A line that is kept is two texts and a place in a table. */
+const LINE_BYTES = 64;
+/** Preferences are wishes: of so many characters of them none counts. */
+const PREFER_CHARS_MAX = 1024;
 
 function lookAt(name: string, value: string): void {
+  count++;
+  sent += name.length + value.length + AROUND_BYTES;
   if (name === 'x-ledger') named |= (named & Named.ledger) === 0 ? Named.ledger : Named.twoLedgers;
   else if (name === 'prefer') preferred = preferred === '' ? value : `${preferred}, ${value}`;
   else if (name === 'content-length') named |= (named & Named.length) === 0 ? Named.length : Named.twoLengths;
@@ -30,19 +41,28 @@ export class RequestHeaders {
   readonly isChunked: boolean;
   /** Whoever stands between might have gone by the other one: what is the next request here was a part of the body there. */
   readonly hasTwoLengths: boolean;
+  /** All lines, as they were sent. */
+  readonly bytes: number;
+  readonly #count: number;
   readonly #ledger: string;
   readonly #prefer: string;
   readonly #length: string;
   readonly #encoding: string;
   /** All of them, where there is an authorization, or they are kept. */
   #all: Map<string, string> | null;
+  /** Of an authorization whose line is forgotten: what it says is known for longer. */
+  #known = 0;
 
   constructor(lines: HeaderLines) {
     named = 0;
     preferred = '';
+    sent = 0;
+    count = 0;
     lines.forEach(lookAt);
+    this.bytes = sent;
+    this.#count = count;
     this.#ledger = ledgerIn(lines);
-    this.#prefer = preferred;
+    this.#prefer = preferred.length > PREFER_CHARS_MAX ? '' : preferred;
     this.hasTwoLengths = (named & Named.twoLengths) !== 0;
     this.#length = readIf(lines, Named.length, 'content-length');
     this.bodyBytes = bytesIn(this.#length);
@@ -54,6 +74,18 @@ export class RequestHeaders {
   /** All of them will be there once the native ones are gone. */
   keep(lines: HeaderLines | null): void {
     if (lines !== null) this.#all ??= allOf(lines);
+  }
+
+  /** No other is asked for any more than who only comes with a body may ask for. */
+  forget(): void {
+    this.#known = this.#all?.get('authorization')?.length ?? this.#known;
+    this.#all = null;
+  }
+
+  /** What is kept of them in memory, in bytes, or about as many. */
+  get keptBytes(): number {
+    if (this.#all !== null) return this.bytes + this.#count * LINE_BYTES;
+    return this.#ledger.length + this.#prefer.length + this.#length.length + this.#encoding.length + this.#known;
   }
 
   /** As RequestHead tells it; `lines` where they are still there. */

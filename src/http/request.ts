@@ -16,9 +16,12 @@ export interface RequestHead {
   /**
    * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
    * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.
-   * An x-ledger that is there and names nothing, or is there twice, is one space.
+   * An x-ledger that is there and names nothing, or is there twice, is one space; what is preferred at great length is
+   * passed over.
    */
   header(name: string): string;
+  /** Nobody asks any more for the query, or for a header but x-ledger and prefer: of who waits no more is kept than is needed. */
+  forgetHead(): void;
 }
 
 export interface Request extends RequestHead {
@@ -32,10 +35,12 @@ export type Sort = 'write' | 'read' | 'list' | 'wait';
 export interface Reply {
   /** What is asked for, once that is known; null: nothing that is counted. */
   sort?: Sort | null;
-  /** The client is gone: no answer can reach it any more. */
+  /** The client is gone, or was told that there is no room for all who wait: no answer can reach it any more. */
   readonly aborted: boolean;
   /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */
   whenGone(run: () => void): void;
+  /** Something is done for it, so it is told what came of that, and not any more that there is no room. */
+  stay(): void;
   /** Answers with JSON. A second call, or one after the client has gone, does nothing. */
   send(status: number, body: string, headers?: readonly Header[]): void;
 }

@@ -18,21 +18,21 @@
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
  * gets at most one answer. Bodies on their way take at most `arrivingBytesMax` together, each at most `bodyMsMax`;
- * answers that were not taken yet at most `unreadBytesMax`. Beyond, those that are under way the longest get 429,
- * or are cut off: see held.ts.
+ * long heads of requests without an answer at most `headBytesMax`, answers that were not taken yet at most
+ * `unreadBytesMax`. Beyond, those that are under way the longest get 429, or are cut off: see held.ts.
  */
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 import { ListenError } from '../side-port.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
-import { type Guest, Hall, type HallOptions, type RequestTimes, type UnreadAnswer } from './hall.ts';
+import { type Guest, Hall, type HallOptions, HEADS_FULL, type RequestTimes, type UnreadAnswer } from './hall.ts';
 import type { Handler, Reply, Request, Sort } from './request.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 /**
- * Start line and headers together, if they come in several pieces; what one read brings is taken up to
- * 128 KiB. The native part has 4 KiB unless told otherwise before it loads, too little for large tokens.
+ * Start line and headers together. The native part has 4 KiB unless told otherwise before it loads, too little for large
+ * tokens, and goes by it only where they come in several pieces: what one read brings it takes up to 128 KiB.
  */
 export const HEADER_BYTES_MAX = 16_384;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEADER_BYTES_MAX);
@@ -79,6 +79,10 @@ export interface Server {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EMPTY = new Uint8Array(0);
+/** So long a head is not counted while its request waits: ten thousand of them are ten thousand connections anyway. */
+const HEAD_BYTES_FREE = 2048;
+/** What stands in a start line beside method, path and query. */
+const START_LINE_BYTES = 12;
 /** Room for the pieces of a body, where it has so many bytes. */
 const PIECES_BYTES_MIN = 1024;
 /** Of a body that is refused, as much is read away so that the client sees the answer instead of a reset. */
@@ -107,6 +111,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   413: '413 Content Too Large',
   422: '422 Unprocessable Entity',
   429: '429 Too Many Requests',
+  431: '431 Request Header Fields Too Large',
   500: '500 Internal Server Error',
   503: '503 Service Unavailable',
 };
@@ -182,7 +187,7 @@ class Exchange implements Request, Reply, Guest {
   readonly method: string;
   readonly methodSent: string;
   readonly path: string;
-  readonly query: string | null;
+  query: string | null;
   body: Uint8Array = EMPTY;
   aborted = false;
   due = 0;
@@ -202,6 +207,8 @@ class Exchange implements Request, Reply, Guest {
   /** Why what comes of the body is dropped; told once the client is done sending. */
   private lingering: Refusal | null = null;
   private unread: Unread | null = null;
+  /** Something is done for it. */
+  private stays = false;
   private gone: (() => void) | null = null;
 
   constructor(scene: Scene, res: HttpResponse, req: HttpRequest) {
@@ -226,6 +233,7 @@ class Exchange implements Request, Reply, Guest {
     const { hall, options } = this.scene;
     const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
     if (hasTwoLengths || !isMethod(this.methodSent)) return this.cut();
+    if (this.sentBytes() > HEADER_BYTES_MAX) return this.refuseLong();
     const refusal = this.refuseHead(length);
     const isReadAway = refusal !== null && isChunked && !this.closes;
     // A body of unknown length could otherwise go on for ever behind its answer.
@@ -250,13 +258,17 @@ class Exchange implements Request, Reply, Guest {
    */
   private serve(refusal: Refusal | null): void {
     const { hall, handler } = this.scene;
-    if (refusal === null && this.method !== 'GET') return handler.handle(this, this);
+    if (refusal === null && this.method !== 'GET') {
+      this.stay();
+      return handler.handle(this, this);
+    }
     const answer = () => {
       if (refusal !== null) handler.refuse(refusal, this);
       else handler.handle(this, this);
     };
     if (performance.now() - hall.turn() < ANSWERED_NOW_MS) return answer();
-    this.headers.keep(this.req);
+    if (refusal !== null) this.forgetHead();
+    else this.headers.keep(this.req);
     setImmediate(() => {
       if (this.res !== null) answer();
     });
@@ -268,10 +280,56 @@ class Exchange implements Request, Reply, Guest {
     this.abort();
   }
 
+  /** As the native part does where so long a head comes in pieces. */
+  private refuseLong(): void {
+    const res = this.res!;
+    this.res = null;
+    this.scene.hall.leave(this);
+    res.writeStatus(STATUS_TEXTS[431]!);
+    res.endWithoutBody(0, true);
+    this.scene.hall.count(431, null, this.since);
+  }
+
+  /** What its head took on its way, in bytes. */
+  private sentBytes(): number {
+    const { methodSent, path, query, headers } = this;
+    return START_LINE_BYTES + methodSent.length + path.length + (query?.length ?? 0) + headers.bytes;
+  }
+
+  /** What its head takes while it waits, 0 where that is little. */
+  private headBytes(): number {
+    const bytes = this.path.length + (this.query?.length ?? 0) + this.headers.keptBytes;
+    return bytes > HEAD_BYTES_FREE ? bytes : 0;
+  }
+
   /** The handler returns: the native request is no longer ours, nor the response where it is answered. */
   letGo(): void {
     this.req = null;
-    if (this.res !== null) this.watch(this.res);
+    if (this.res === null) return;
+    this.watch(this.res);
+    this.countHead();
+  }
+
+  /** Most heads are so short that nothing is done here. */
+  private countHead(): void {
+    const { heads } = this.scene.hall;
+    const bytes = this.headBytes();
+    if (bytes > 0) heads.hold(this, bytes);
+    else if (heads.total > 0) heads.forget(this);
+    if (bytes > 0 && this.stays) heads.fix(this);
+  }
+
+  forgetHead(): void {
+    this.query = null;
+    this.headers.forget();
+    // Before it is let go nothing is counted.
+    if (this.req === null && this.res !== null) this.countHead();
+  }
+
+  stay(): void {
+    this.stays = true;
+    const { heads } = this.scene.hall;
+    if (this.req === null && heads.total > 0) heads.fix(this);
   }
 
   /** From here on the client may go away while we still hold the native response. */
@@ -290,6 +348,8 @@ class Exchange implements Request, Reply, Guest {
     // More than is worth reading away: answer at once.
     if (length > Math.max(LINGER_BYTES_MAX, options.bodyBytesMax)) return refuseBodySize(options.bodyBytesMax);
     this.closes = false;
+    const headBytes = this.headBytes();
+    if (headBytes > 0 && !hall.heads.hasRoom(headBytes)) return HEADS_FULL;
     return handler.admit(this);
   }
 
@@ -348,6 +408,7 @@ class Exchange implements Request, Reply, Guest {
   private linger(refusal: Refusal): void {
     this.lingering = refusal;
     this.pieces = EMPTY;
+    this.forgetHead();
     this.scene.hall.linger(this);
   }
 
@@ -360,7 +421,12 @@ class Exchange implements Request, Reply, Guest {
     this.sort = null;
     this.closes = true;
     this.pieces = EMPTY;
+    const { gone } = this;
     this.scene.handler.refuse(refusal, this);
+    // Whoever still looks for what it asked need not.
+    this.aborted = true;
+    this.forgetHead();
+    gone?.();
   }
 
   send(status: number, body: string, headers: readonly Header[] = []): void {
@@ -402,6 +468,7 @@ class Exchange implements Request, Reply, Guest {
     this.res = null;
     this.aborted = true;
     this.pieces = EMPTY;
+    this.forgetHead();
     this.scene.hall.leave(this);
     this.gone?.();
   }

@@ -83,6 +83,9 @@ export function tokenId({ ledger }: Call, { public: key, jti }: Token): string {
 /** Whoever is sent back does `again` at the next turn. */
 function submit(call: Call, { submission, done, bodyText }: Write, again: () => void): void {
   const { command, checks, places, seals, besideBytes, ahead } = submission;
+  // What was asked for by a token that is used up goes on after that.
+  if (call.request.method === 'GET') call.reply.stay();
+  else call.request.forgetHead();
   if (bodyText !== undefined) call.body = undefined;
   call.house.engine.submit({
     command,

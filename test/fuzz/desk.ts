@@ -170,7 +170,7 @@ export class Desk {
     const send = () => {
       if (!reply.aborted) this.#defects.push(new Error(`${ask.method} ${ask.path} was answered before`));
     };
-    const reply = { aborted: false, whenGone() {}, send };
+    const reply = { aborted: false, whenGone() {}, stay() {}, send };
     this.#hand(ask, reply);
     return () => {
       reply.aborted = true;
@@ -180,7 +180,7 @@ export class Desk {
   #hand({ method, path, headers = {}, body = new Uint8Array(0) }: Ask, reply: HttpReply): void {
     const [, where = '', query = null] = /^([^?]*)(?:\?([\s\S]*))?$/.exec(path)!;
     const header = (name: string) => headers[name] ?? '';
-    const request = { method, methodSent: method, path: where, query, body, header };
+    const request = { method, methodSent: method, path: where, query, body, header, forgetHead() {} };
     const refusal = this.#app.admit(request);
     if (refusal === null) this.#app.handle(request, reply);
     else this.#app.refuse(refusal, reply);
@@ -192,6 +192,7 @@ export class Desk {
       this.#hand(ask, {
         aborted: false,
         whenGone() {},
+        stay() {},
         send(status, text, more = []) {
           answered();
           const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));

@@ -15,6 +15,7 @@ test('is a 500 without a stack, a path or its message', async () => {
   const reply = {
     aborted: false,
     whenGone() {},
+    stay() {},
     send: (status: number, body: string) => void sent.push([status, body]),
   };
   const mistake = new TypeError('no such member in /var/lib/ayni');
@@ -33,7 +34,7 @@ test('is a 500 without a stack, a path or its message', async () => {
 test('that ends the server, or a disk that does: what is in the books and may not be on the disk is told to nobody', async () => {
   const { engine } = await House.open(new FakeDisk());
   const statuses: number[] = [];
-  const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
+  const reply = { aborted: false, whenGone() {}, stay() {}, send: (status: number) => void statuses.push(status) };
   const call = { house: { engine, sealer: new Sealer(SERVER), defect() {} }, reply } as unknown as Call;
   sendDurable(call, () => reply.send(200));
   engine.fail(new Error('the disk is gone'));
@@ -46,7 +47,7 @@ async function longCall() {
   const { engine } = await House.open(new FakeDisk());
   const longAnswers = new LongAnswers();
   const statuses: number[] = [];
-  const reply = { aborted: false, whenGone() {}, send: (status: number) => void statuses.push(status) };
+  const reply = { aborted: false, whenGone() {}, stay() {}, send: (status: number) => void statuses.push(status) };
   const house = { engine, sealer: new Sealer(SERVER), defect() {}, longAnswers };
   const call = { house, reply } as unknown as Call;
   return { call, longAnswers, statuses, seen: { bytes: 8 * 1_048_576 } };

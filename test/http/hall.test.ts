@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const LIMITS = { bodyMsMax: 60_000, arrivingBytesMax: 1 << 20, unreadBytesMax: 1 << 20 };
+const LIMITS = { bodyMsMax: 60_000, arrivingBytesMax: 1 << 20, headBytesMax: 1 << 20, unreadBytesMax: 1 << 20 };
 
 test('the requests of one turn of the event loop have waited since its first, those of the next since theirs', async () => {
   let now = 0;

@@ -49,3 +49,27 @@ test('who holds less, or nothing any more, makes room', () => {
   held.hold('c', 40);
   expect([held.total, gone]).toEqual([100, []]);
 });
+
+test('what is fixed is held until it is forgotten: who holds something else makes room for it, as far as there is any', () => {
+  const { held, gone } = open(100);
+  held.hold('a', 40);
+  held.fix('a');
+  held.fix('nobody');
+  held.hold('b', 60);
+  expect([held.total, gone, held.hasRoom(60), held.hasRoom(61)]).toEqual([100, [], true, false]);
+  held.hold('a', 50);
+  held.hold('c', 50);
+  expect([held.total, gone.map(([name]) => name), held.hasRoom(50), held.hasRoom(51)]).toEqual([
+    100,
+    ['b'],
+    true,
+    false,
+  ]);
+  held.fix('c');
+  held.hold('d', 1);
+  expect([held.total, gone.length, held.hasRoom(1)]).toEqual([101, 1, false]);
+  held.forget('a');
+  expect([held.total, held.hasRoom(50), held.hasRoom(51)]).toEqual([51, true, false]);
+  for (const name of ['c', 'd']) held.forget(name);
+  expect([held.total, held.hasRoom(100)]).toEqual([0, true]);
+});

@@ -203,7 +203,7 @@ describe('records that are asked for by very many at once', () => {
       '/v2/wallets',
       record({ handle: 'long', custom: { text: 'x'.repeat(VERSION_BYTES) } }, keys),
     );
-    const others = own.longAnswers.hold({ aborted: false, whenGone() {}, send() {} }, 64 * MiB);
+    const others = own.longAnswers.hold({ aborted: false, whenGone() {}, stay() {}, send() {} }, 64 * MiB);
     const began = now;
     const ask = (path: string) => own.ask({ method: 'GET', path }, false);
     const flood = Array.from({ length: 300 }, () => ask('/v2/wallets/large'));

@@ -90,3 +90,42 @@ test('two tokens are one text, which is none; a second line of another header is
   const headers = new RequestHeaders(head);
   expect(['authorization', 'x-odd'].map((name) => headers.get(name, head))).toEqual(['Bearer x, Bearer y', 'yes']);
 });
+
+test('what is forgotten takes no memory any more, but of a token, which somebody knows by what it says', () => {
+  const long = 'x'.repeat(500);
+  const said: [string, string][] = [
+    ['x-ledger', 'main'],
+    ['prefer', 'wait=1'],
+    ['x-odd', long],
+  ];
+  for (const [more, before, after] of [
+    [[], 10, 10],
+    [[['authorization', long]], 1000, 510],
+  ] as [[string, string][], number, number][]) {
+    const headers = new RequestHeaders(lines(...said, ...more));
+    expect(headers.bytes).toBe(
+      [...said, ...more].reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0),
+    );
+    expect(headers.keptBytes).toBeGreaterThanOrEqual(before);
+    for (let times = 0; times < 2; times++) {
+      headers.forget();
+      expect(headers.keptBytes).toBe(after);
+      expect(['x-ledger', 'prefer', 'x-odd', 'authorization'].map((name) => headers.get(name, null))).toEqual([
+        'main',
+        'wait=1',
+        '',
+        '',
+      ]);
+    }
+  }
+});
+
+test('of preferences that are longer than any there are none counts', () => {
+  const wait = (spaces: number) => lines(['prefer', `wait=1,${' '.repeat(spaces)}x`]);
+  for (const [spaces, isThere] of [
+    [1000, true],
+    [1100, false],
+  ] as const) {
+    expect(new RequestHeaders(wait(spaces)).get('prefer', null) !== '').toBe(isThere);
+  }
+});

@@ -3,8 +3,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { refuse } from '../../src/http/errors.ts';
-import type { Handler, Reply, RequestHead } from '../../src/http/request.ts';
-import { HEADER_BYTES_MAX } from '../../src/http/server.ts';
+import type { Handler, Reply, Request, RequestHead } from '../../src/http/request.ts';
+import { HEADER_BYTES_MAX, type Server } from '../../src/http/server.ts';
 import { collect } from '../support/collect.ts';
 import { pause, until } from '../support/kit.ts';
 import { SLOW } from '../support/slow.ts';
@@ -182,6 +182,102 @@ describe('what slow clients make the server hold is bounded over all of them', (
     }
     for (const reply of replies) reply.send(200, '"there"');
     for (const one of waiting) expect(await one.until('"there"')).toContain('200 OK');
+  });
+
+  describe('long heads of requests that wait', () => {
+    const LONG = 'x'.repeat(4000);
+    /** Two of them have room, and no third. */
+    const ROOM = { headBytesMax: 10_000 };
+
+    /** Requests by their paths, which nobody answers; their replies. */
+    function keeping(): { handler: Pick<Handler, 'handle'>; asked: Map<string, [Request, Reply]> } {
+      const asked = new Map<string, [Request, Reply]>();
+      const handle: Handler['handle'] = (request, reply) => {
+        if (request.path === '/quick') echo(request, reply);
+        else asked.set(request.path, [request, reply]);
+      };
+      return { handler: { handle }, asked };
+    }
+
+    /** One that waits, once it is there or refused. */
+    async function wait(server: Server, start: string, lines = '', body = ''): Promise<Wire> {
+      const one = await wire(server);
+      const before = server.answers().length + server.running();
+      one.socket.write(`${start} HTTP/1.1\r\nhost: a\r\n${lines}\r\n${body}`);
+      await until(() => server.answers().length + server.running() > before || one.text() !== '');
+      return one;
+    }
+
+    test('the one that has waited the longest gets 429, and nobody looks on for it; short ones are not counted', async () => {
+      const { handler, asked } = keeping();
+      const server = await start(handler, ROOM);
+      const short = await wait(server, 'GET /short');
+      const long: Wire[] = [];
+      let gone = 0;
+      for (const n of [0, 1, 2]) {
+        long.push(await wait(server, `GET /long-${n}?${LONG}`));
+        await until(() => asked.has(`/long-${n}`));
+        if (n === 0) asked.get('/long-0')![1].whenGone(() => gone++);
+      }
+      await long[0]!.closed;
+      expect(long[0]!.text()).toMatch(/^HTTP\/1.1 429 /);
+      const [request, reply] = asked.get('/long-0')!;
+      expect([gone, reply.aborted, request.query]).toEqual([1, true, null]);
+      const quick = await fetch(url(server, `/quick?${LONG}`));
+      expect((await told(quick)).query).toBe(LONG);
+      // That one was answered at once, and took nobody's place.
+      for (const path of ['/short', '/long-1', '/long-2']) asked.get(path)![1].send(200, '"there"');
+      for (const one of [short, long[1]!, long[2]!]) expect(await one.until('"there"')).toContain('200 OK');
+    });
+
+    test('before half a body they are counted too, with all lines beside a token, however short those are', async () => {
+      const { handler, asked } = keeping();
+      const server = await start(handler, { headBytesMax: 10_000 });
+      const lines = `${Array.from({ length: 60 }, (_, n) => `a${n}: b\r\n`).join('')}authorization: x\r\n`;
+      const half = [];
+      for (const n of [0, 1, 2]) half.push(await wait(server, `POST /${n}`, `${lines}content-length: 2\r\n`, 'a'));
+      await half[0]!.closed;
+      expect(half[0]!.text()).toMatch(/^HTTP\/1.1 429 /);
+      for (const n of [1, 2]) {
+        half[n]!.socket.write('b');
+        await until(() => asked.has(`/${n}`));
+        asked.get(`/${n}`)![1].send(200, '"there"');
+        expect(await half[n]!.until('"there"')).toContain('200 OK');
+      }
+    });
+
+    test('where something is done it is told what came of that: one too many is refused instead', async () => {
+      const { handler, asked } = keeping();
+      const server = await start(handler, ROOM);
+      const written: Wire[] = [];
+      for (const n of [0, 1, 2]) {
+        // The body of the second one comes later.
+        const [now, later] = n === 1 ? ['a', 'b'] : ['ab', ''];
+        written.push(await wait(server, `POST /${n}?${LONG}`, 'content-length: 2\r\n', now));
+        if (later !== '') written[n]!.socket.write(later);
+        if (n < 2) await until(() => asked.has(`/${n}`));
+      }
+      expect(await written[2]!.until('}')).toContain('429 Too Many Requests');
+      const read = await wait(server, `GET /read?${LONG}`);
+      expect(await read.until('}')).toContain('429 Too Many Requests');
+      for (const n of [0, 1]) asked.get(`/${n}`)![1].send(200, '"there"');
+      for (const n of [0, 1]) expect(await written[n]!.until('"there"')).toContain('200 OK');
+      expect((await fetch(url(server, `/quick?${LONG}`))).status).toBe(200);
+    });
+
+    test('one that is not needed any more takes no place', async () => {
+      const { handler, asked } = keeping();
+      const server = await start(handler, ROOM);
+      const waiting: Wire[] = [];
+      for (const n of [0, 1, 2, 3]) {
+        waiting.push(await wait(server, `GET /${n}?${LONG}`, `prefer: wait=1\r\nx-odd: ${LONG}\r\n`));
+        await until(() => asked.has(`/${n}`));
+        asked.get(`/${n}`)![0].forgetHead();
+        expect([asked.get(`/${n}`)![0].query, asked.get(`/${n}`)![0].header('prefer')]).toEqual([null, 'wait=1']);
+      }
+      for (const [, reply] of asked.values()) reply.send(200, '"there"');
+      for (const one of waiting) expect(await one.until('"there"')).toContain('200 OK');
+    });
   });
 
   test('a body that comes a byte at a time takes no more memory than is counted', async () => {
@@ -382,6 +478,24 @@ describe('at the door', () => {
     other.socket.write('\r\n\r\n');
     await other.closed;
     expect(other.text()).toMatch(/^HTTP\/1.1 431 /);
+  });
+
+  test.each([
+    ['URL', `GET /x?${'a'.repeat(HEADER_BYTES_MAX)} HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['line', `GET /x HTTP/1.1\r\nHost: h\r\nx-odd: ${'a'.repeat(HEADER_BYTES_MAX)}\r\n\r\n`],
+    [
+      'line before half a body',
+      `POST /x HTTP/1.1\r\nHost: h\r\nx-odd: ${'a'.repeat(60_000)}\r\nContent-Length: 9\r\n\r\n{`,
+    ],
+    ['many lines', `GET /x HTTP/1.1\r\nHost: h\r\n${`x-odd: ${'a'.repeat(500)}\r\n`.repeat(40)}\r\n`],
+  ])('a head that is too large is refused, though it come in one piece: a long %s', async (_, head) => {
+    const paths: string[] = [];
+    const server = await start({ handle: ({ path }) => void paths.push(path) });
+    const line = await wire(server);
+    line.socket.write(head);
+    await line.closed;
+    expect(line.text()).toMatch(/^HTTP\/1.1 431 /);
+    expect([paths, server.running()]).toEqual([[], 0]);
   });
 
   test('silence, half headers, no host, too many header lines and answers nobody takes are cut after some seconds, others are served', {

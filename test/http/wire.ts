@@ -20,6 +20,7 @@ const OPTIONS: ServerOptions = {
   bodyBytesMax: 100_000,
   bodyMsMax: LONG_MS,
   arrivingBytesMax: 1 << 26,
+  headBytesMax: 1 << 26,
   unreadBytesMax: 1 << 26,
   connectionsMax: 100,
   connectionsCutMax: 200,

@@ -67,13 +67,22 @@ export class Border {
     const query = ask.query === '' ? null : ask.query;
     const visit = this.watch.arrives(ask);
     this.unanswered.set(visit, done);
-    const request = { method, methodSent: method, path, query, body, header: (name: string) => headers[name] ?? '' };
+    const request = {
+      method,
+      methodSent: method,
+      path,
+      query,
+      body,
+      header: (name: string) => headers[name] ?? '',
+      forgetHead() {},
+    };
     const reply = {
       get aborted() {
         return visit.isAborted;
       },
       send: (status: number, text: string) => this.#leave(visit, status, text),
       whenGone: (run: () => void) => this.#gone.set(visit, run),
+      stay() {},
     };
     this.#as(visit, () => {
       const refusal = this.handler!.admit(request);
