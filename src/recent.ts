@@ -11,14 +11,14 @@
  */
 export class Recent<Key, Value> {
   readonly #max: number;
-  readonly #sizeOf: (value: Value) => number;
+  readonly #sizeOf: (value: Value, key: Key) => number;
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
   /** What the young ones take. */
   #taken = 0;
 
-  /** `sizeOf`: what a value takes of `max`, always the same; 1 unless said otherwise. */
-  constructor(max: number, sizeOf: (value: Value) => number = () => 1) {
+  /** `sizeOf`: what a value takes of `max` with its key, always the same; 1 unless said otherwise. */
+  constructor(max: number, sizeOf: (value: Value, key: Key) => number = () => 1) {
     this.#max = max;
     this.#sizeOf = sizeOf;
   }
@@ -41,13 +41,13 @@ export class Recent<Key, Value> {
 
   delete(key: Key): void {
     const young = this.#young.get(key);
-    if (young !== undefined) this.#taken -= this.#sizeOf(young);
+    if (young !== undefined) this.#taken -= this.#sizeOf(young, key);
     this.#young.delete(key);
     this.#old.delete(key);
   }
 
   #add(key: Key, value: Value): void {
-    const size = this.#sizeOf(value);
+    const size = this.#sizeOf(value, key);
     if (size > this.#max / 2) return;
     if (this.#taken + size > this.#max / 2) {
       this.#old = this.#young;

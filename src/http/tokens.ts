@@ -52,8 +52,16 @@ type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array
 const TOKEN_CHARS_MAX = 8192;
 /** Of the header, with what stands before the token. */
 const AUTHORIZATION_CHARS_MAX = TOKEN_CHARS_MAX + 64;
-/** Tokens whose verified signature is remembered. */
-const REMEMBERED_MAX = 4096;
+/**
+ * Of tokens whose verified signature is remembered, and what they say: some four thousand usual ones. Whoever has no right
+ * at all may send good ones as well, as long as they may be.
+ */
+const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024;
+/** What one takes beside its text; and for each of its characters, since what it says may have wide ones. */
+const REMEMBERED_BYTES = 512;
+const CHAR_BYTES = 3;
+/** As much more is remembered of what stands before them. */
+const HEADS_PART = 1 / 4;
 
 /** What a token is checked against. */
 export interface TokenContext {
@@ -92,11 +100,11 @@ interface Known extends Token {
   readonly nbf: number | null;
 }
 
-/** Checks tokens, and remembers which were verified, so many of them at most. */
-export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MAX): TokenChecker {
-  const verified = new Recent<string, Known>(rememberedMax);
+/** Checks tokens, and remembers which were verified, as many as take so many bytes at most. */
+export function createTokenChecker(verify: Verify, rememberedBytesMax = REMEMBERED_BYTES_MAX): TokenChecker {
+  const verified = new Recent<string, Known>(rememberedBytesMax, rememberedBytes);
   /** What those who send tokens write before them is always the same. */
-  const heads = new Recent<string, Head>(rememberedMax);
+  const heads = new Recent<string, Head>(rememberedBytesMax * HEADS_PART, rememberedBytes);
 
   return {
     check(authorization, context) {
@@ -131,6 +139,11 @@ export function createTokenChecker(verify: Verify, rememberedMax = REMEMBERED_MA
       return { checks, text: message, settle };
     },
   };
+}
+
+/** What is remembered with a text, of what it says. */
+function rememberedBytes(_: unknown, text: string): number {
+  return REMEMBERED_BYTES + CHAR_BYTES * text.length;
 }
 
 export function isUnverified(token: Token | Unverified): token is Unverified {

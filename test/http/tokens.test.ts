@@ -46,8 +46,8 @@ const verifying: typeof verify = (...args) => {
 };
 
 /** A checker, what it leaves to the proof pool done at once. */
-function newChecker(rememberedMax?: number) {
-  const checker = createTokenChecker(verifying, rememberedMax);
+function newChecker(rememberedBytesMax?: number) {
+  const checker = createTokenChecker(verifying, rememberedBytesMax);
   return {
     check(authorization: string, given: TokenContext) {
       const token = checker.check(authorization, given);
@@ -57,6 +57,11 @@ function newChecker(rememberedMax?: number) {
       return settle(verifying(checks.subarray(0, 32), text, checks.subarray(64)), given);
     },
   };
+}
+
+/** What is counted of a token that is remembered. */
+function remembered(authorization: string): number {
+  return 512 + 3 * (authorization.length - 'Bearer '.length);
 }
 
 /** What is said of a header: a reason, or 'good'. */
@@ -281,8 +286,8 @@ describe('the cache', () => {
   });
 
   test('it is bounded: the oldest goes', () => {
-    const checker = newChecker(2);
     const [a, b, c] = ['a', 'b', 'c'].map((sub) => forge(HEADER, { ...CLAIMS, sub })) as [string, string, string];
+    const checker = newChecker(2 * remembered(a));
     verified = 0;
     for (const token of [a, b, c, c, b]) judge(token, checker);
     expect(verified).toBe(3);
@@ -291,7 +296,7 @@ describe('the cache', () => {
   });
 
   test('nothing is left of what is forgotten, nor of the header that led to its key', async () => {
-    const checker = newChecker(4);
+    const checker = newChecker(4 * remembered(forge({ ...HEADER, n: 19 }, CLAIMS)));
     const keys = Array.from({ length: 20 }, (_, n) => {
       const token = checker.check(forge({ ...HEADER, n }, CLAIMS), context) as Token;
       return new WeakRef(token.key);
@@ -300,6 +305,22 @@ describe('the cache', () => {
     collect();
     expect(keys.filter((key) => key.deref() !== undefined).length).toBeLessThanOrEqual(4);
     expect(judge(forge({ ...HEADER, n: 19 }, CLAIMS), checker)).toBe('good');
+  });
+
+  test('tokens of a stranger who fills them as far as they go take no more than is counted, and usual ones find room', () => {
+    const checker = newChecker();
+    const usual = Array.from({ length: 1000 }, (_, n) => forge(HEADER, { ...CLAIMS, sub: `${n}` }));
+    for (const token of usual) judge(token, checker);
+    verified = 0;
+    for (const token of usual) judge(token, checker);
+    expect(verified).toBe(0);
+    const before = heldBytes();
+    for (let n = 0; n < 1500; n++) {
+      // One wide character, and all of a text are.
+      const token = forge(HEADER, { ...CLAIMS, iss: `${'a'.repeat(5_750)}\u20ac${n}` });
+      expect(judge(Buffer.from(token).toString('latin1'), checker)).toBe('good');
+    }
+    expect(heldBytes() - before).toBeLessThan(10e6);
   });
 
   test('of a header that is longer than its token nothing is remembered but that', () => {
