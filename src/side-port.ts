@@ -4,6 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type PeerFiles, type Term, termOfPeer } from './peer-tls.ts';
+import { Recent } from './recent.ts';
 import { errorCode } from './storage/system-error.ts';
 import { urlHost } from './url-text.ts';
 
@@ -39,6 +40,8 @@ const HANDSHAKES_MAX = 16;
 /** Strangers may be many. */
 const TOLD_PER_HOUR_MAX = 10;
 const HOUR_MS = 3_600_000;
+/** Of so many ends of certificates it is remembered that they were told: many more than there may be who show one at a time. */
+const ENDS_TOLD_MAX = 1024;
 
 export interface SidePort {
   readonly url: string;
@@ -105,10 +108,11 @@ function openToPeers(peers: PeerFiles, tell: (text: string) => void, answer: Req
 }
 
 /** What peers have shown who are connected: it is looked at as they come, and they may stay for longer than it holds. */
-class Shown {
+export class Shown {
   readonly #terms = new Map<TLSSocket, Term>();
   readonly #tell: (text: string) => void;
-  readonly #told = new Set<string>();
+  /** There may be ever new ones, of ever new addresses; those who are connected are asked for again and again, and stay. */
+  readonly #told = new Recent<string, true>(ENDS_TOLD_MAX);
 
   constructor(tell: (text: string) => void) {
     this.#tell = tell;
@@ -129,8 +133,8 @@ class Shown {
 
   #tellOnce(from: string | undefined, end: number): void {
     const text = `The certificate that is shown from ${from} ends at ${new Date(end).toISOString()}: whoever shows it is not let in after that.`;
-    if (this.#told.has(text)) return;
-    this.#told.add(text);
+    if (this.#told.get(text) !== undefined) return;
+    this.#told.set(text, true);
     this.#tell(text);
   }
 }

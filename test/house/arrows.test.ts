@@ -48,7 +48,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   machine: ['storage'],
   config: ['core', 'machine'],
   'peer-tls': ['storage'],
-  'side-port': ['peer-tls', 'storage', 'url-text'],
+  'side-port': ['peer-tls', 'recent', 'storage', 'url-text'],
   followers: ['config', 'peer-tls', 'proof', 'side-port', 'storage', 'wait'],
   metrics: ['engine', 'followers', 'histogram', 'proof', 'storage', 'http', 'effects', 'side-port'],
   'open-files': ['config', 'storage'],
