@@ -22,4 +22,4 @@ EXPOSE 4000
 HEALTHCHECK --start-period=10m --interval=10s --timeout=5s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.AYNI_PORT || 4000) + '/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # As process 1 it hears SIGTERM once it listens, before that with `--init` only. It has no children that an init would wait for.
-ENTRYPOINT ["node", "--max-semi-space-size=64", "--min-semi-space-size=64", "dist/src/bin/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=64", "--min-semi-space-size=16", "dist/src/bin/main.js"]

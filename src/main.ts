@@ -21,10 +21,10 @@ import { freeBytes, realDisk } from './storage/disk.ts';
 import { refuseHalfCopy } from './storage/segments.ts';
 import { fatalText, overdueText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-text.ts';
-import { longLivedBytesMax } from './v8-heap.ts';
+
 import { startWatch, watchFigures } from './watch.ts';
 import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
-import { keepYoungGenerationToFirstThread } from './young-generation.ts';
+import { fitYoungGeneration, longLivedBytesMax } from './young-generation.ts';
 
 const DRAIN_MS_MAX = 10_000;
 /** Of what V8's heap may take, long heads of requests that wait may take this part. */
@@ -65,7 +65,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   // Before anything is made, or books are read for minutes: what cannot be used starts nothing.
   const rules = given.accessRules === '' ? null : serverRules(given.accessRules);
   const peers = checkFollowers(given);
-  keepYoungGenerationToFirstThread();
+  const small = fitYoungGeneration();
+  if (small !== null) tell(small);
   const { config, connectionsCutMax, note } = fitOpenFiles(given, filesMax());
   const log = logAt(config.logLevel);
   if (note !== null) tell(note);

@@ -4,8 +4,8 @@
  * so does each start after it that reads as much: so nothing new is to come in before that.
  */
 import { constants, type NodeGCPerformanceDetail, PerformanceObserver } from 'node:perf_hooks';
-import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
-import { YOUNG_GENERATION_BYTES } from './young-generation.ts';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { longLivedBytesMax } from './young-generation.ts';
 
 /** Where so many of the open intents have come to their end since the last look, there is room again. */
 const GONE_MIN = 1 / 10;
@@ -30,10 +30,4 @@ export function watchV8Heap(openIntents: () => number): () => number {
 function longLivedBytes(): number {
   const spaces = getHeapSpaceStatistics().filter(({ space_name }) => !space_name.startsWith('new_'));
   return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0);
-}
-
-/** V8 tells what it may take together with its young generation, for which it has half at most here. */
-export function longLivedBytesMax(): number {
-  const limit = getHeapStatistics().heap_size_limit;
-  return Math.max(limit - YOUNG_GENERATION_BYTES, limit / 2);
 }

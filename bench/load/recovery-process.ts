@@ -1,7 +1,7 @@
 /** Reads the books in the directory it is given, once, and tells its parent what that took. A process of its own. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { keepYoungGenerationToFirstThread } from '../../src/young-generation.ts';
+import { fitYoungGeneration } from '../../src/young-generation.ts';
 import { recoverBooks } from './house.ts';
 
 export interface RecoveryFigures {
@@ -18,7 +18,7 @@ export interface RecoveryFigures {
 const directory = process.argv[2];
 if (directory === undefined || process.send === undefined) throw new Error('a directory and a parent are needed');
 // As the service begins.
-keepYoungGenerationToFirstThread();
+fitYoungGeneration();
 const cpuBefore = process.cpuUsage();
 const began = performance.now();
 const { end, entries } = recoverBooks(directory);
