@@ -11,13 +11,19 @@ import type { Version } from './records.ts';
 
 /** Shorter ones are read faster than looked up. */
 export const LONG_MIN = 16;
-/** Bytes of all versions that are kept, as records.ts counts them; past it, those go that have not grown for the longest. */
+/**
+ * Bytes of memory that all versions which are kept take; past it, those go that have not grown for the longest. One is kept
+ * however long it is: it has no more than may be added to a record (decide.ts).
+ */
 const BYTES_MAX = 64_000_000;
+/** What an entry takes in memory beside what records.ts counts of it, which is what it is in an answer (measured: 400 to 700). */
+const HELD_MORE = 768;
 /** Records of which it is kept where they begin, or what proofs had given to them; past it, all go. */
 const RECORDS_MAX = 50_000;
 
 interface Kept {
   readonly version: Version;
+  /** As records.ts counts them. */
   readonly bytes: number;
 }
 
@@ -45,13 +51,19 @@ export class GivenLast<T> {
 
 export class LongVersions {
   readonly #byAddress = new Map<number, Kept>();
-  #bytes = 0;
+  readonly #bytesMax: number;
+  /** What all of them take. */
+  #held = 0;
   /** Labels that records have, and those and statuses that they had, for who reads on from long ago. */
   readonly labels = new GivenLast<readonly string[]>();
   readonly pastLabels = new GivenLast<readonly string[]>();
   readonly pastStatuses = new GivenLast<string>();
   /** By luid. */
   readonly #firsts = new Map<string, number>();
+
+  constructor(bytesMax = BYTES_MAX) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** The version whose newest entry lies at this address, where it is kept. */
   at(address: number): Kept | undefined {
@@ -65,18 +77,19 @@ export class LongVersions {
   keep(address: number, version: Version, bytes: number, before: number): void {
     if (version.added.length < LONG_MIN) return;
     const known = this.#byAddress.get(before);
-    const bytesNow = bytes + (known?.bytes ?? 0);
-    if (known !== undefined) {
-      this.#byAddress.delete(before);
-      this.#bytes -= known.bytes;
+    const kept = { version, bytes: bytes + (known?.bytes ?? 0) };
+    if (known !== undefined) this.#drop(before, known);
+    for (const [oldest, its] of this.#byAddress) {
+      if (this.#held + heldBy(kept) <= this.#bytesMax) break;
+      this.#drop(oldest, its);
     }
-    for (const [oldest, kept] of this.#byAddress) {
-      if (this.#bytes + bytesNow <= BYTES_MAX) break;
-      this.#byAddress.delete(oldest);
-      this.#bytes -= kept.bytes;
-    }
-    this.#byAddress.set(address, { version, bytes: bytesNow });
-    this.#bytes += bytesNow;
+    this.#byAddress.set(address, kept);
+    this.#held += heldBy(kept);
+  }
+
+  #drop(address: number, kept: Kept): void {
+    this.#byAddress.delete(address);
+    this.#held -= heldBy(kept);
   }
 
   /** Address of what the record with this luid was created with, where it is kept. */
@@ -90,4 +103,8 @@ export class LongVersions {
     if (this.#firsts.size >= RECORDS_MAX) this.#firsts.clear();
     this.#firsts.set(luid, address);
   }
+}
+
+function heldBy({ version, bytes }: Kept): number {
+  return bytes + HELD_MORE * (version.added.length + 1);
 }

@@ -164,7 +164,7 @@ export function beginsVersion(type: EntryType): boolean {
   return type === EntryType.create || type === EntryType.update || type === EntryType.intent;
 }
 
-/** About how many characters it takes as text, or bytes in memory. */
+/** About how many characters it takes as text. */
 export function proofSize({ custom }: StoredProof): number {
   return PROOF_SIZE + (custom?.length ?? 0);
 }
