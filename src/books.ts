@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import type { Log } from './log.ts';
 import { type KeyPair, makeKeyPair } from './proof/keys.ts';
 import { sign, verifyBy } from './proof/verify.ts';
-import { type Recovered, recover, show } from './recovery.ts';
+import { type Recovered, type RecoveryOptions, recover, show } from './recovery.ts';
 import { type Disk, realDisk, withFile } from './storage/disk.ts';
 import type { VerifyHash } from './storage/format.ts';
 import { whileHeld } from './storage/held-disk.ts';
@@ -20,6 +20,7 @@ import { noteEnd } from './storage/known-end.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
 import { pin } from './storage/pinned.ts';
 import { isBooksName } from './storage/snapshot-format.ts';
+import { cacheShare } from './v8-heap.ts';
 
 export interface HeldBooks extends Recovered {
   directory: string;
@@ -50,7 +51,7 @@ export function openBooks(directory: string, keyFile: string, log: Log): HeldBoo
   const knewKey = named !== null || disk.exists(join(directory, KEY_FILE));
   const server = named ?? loadOrCreateKey(disk, directory, makeKeyPair);
   const signatures = signaturesOf(server);
-  const recovered = recover({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
+  const recovered = recover(recoveryOf(disk, directory, signatures));
   tellRecovered(recovered, began, log);
   return { ...recovered, ...signatures, directory, lock, disk, server, knewKey };
 }
@@ -62,7 +63,7 @@ export function showBooks(directory: string, keyFile: string, log: Log): HeldBoo
   if (keyFile === '') refuseOtherKey(realDisk, directory);
   const server = loadKey(realDisk, keyFile === '' ? join(directory, KEY_FILE) : resolve(keyFile), makeKeyPair);
   const signatures = signaturesOf(server);
-  const shown = show({ disk, directory, verify: signatures.verifyHash, hashSeed: randomInt(2 ** 32) });
+  const shown = show(recoveryOf(disk, directory, signatures));
   disk.release();
   tellRecovered(shown, began, log);
   return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server, knewKey: true };
@@ -72,6 +73,11 @@ export function showBooks(directory: string, keyFile: string, log: Log): HeldBoo
 export function leaveBooks({ disk, directory, signHash, lock }: HeldBooks, end: JournalPosition | null): void {
   if (end !== null) noteEnd(disk, directory, end, signHash);
   lock.release();
+}
+
+function recoveryOf(disk: Disk, directory: string, { verifyHash }: Pick<HeldBooks, 'verifyHash'>): RecoveryOptions {
+  const sizes = { cacheShare: cacheShare() };
+  return { disk, directory, verify: verifyHash, hashSeed: randomInt(2 ** 32), sizes };
 }
 
 function signaturesOf(server: KeyPair): Pick<HeldBooks, 'signHash' | 'verifyHash'> {

@@ -31,14 +31,21 @@ export class Member {
   }
 }
 
-/** Characters of the members that a shelf keeps: of texts, and of each sort of values. */
+/** Characters of the members that a shelf keeps where there is room: of texts, and of each sort of values. */
 const SHELF_CHARS_MAX = 16 * 1024 * 1024;
 
 /** Members of which there may be very many, each of a record that may be large: those asked for lately. */
 export class Shelf {
-  readonly texts = new Recent<object, string>(SHELF_CHARS_MAX, (text) => text.length);
-  readonly bare = new Recent<object, Parsed>(SHELF_CHARS_MAX, ({ size }) => size);
-  readonly sealed = new Recent<object, Parsed>(SHELF_CHARS_MAX, ({ size }) => size);
+  readonly texts: Recent<object, string>;
+  readonly bare: Recent<object, Parsed>;
+  readonly sealed: Recent<object, Parsed>;
+
+  constructor(cacheShare: number) {
+    const max = SHELF_CHARS_MAX * cacheShare;
+    this.texts = new Recent(max, (text) => text.length);
+    this.bare = new Recent(max, ({ size }) => size);
+    this.sealed = new Recent(max, ({ size }) => size);
+  }
 }
 
 /** A member as a value, and how many characters it was. */

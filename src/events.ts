@@ -122,7 +122,7 @@ export function* eventsOf(
   placed: Placed,
   signal: string,
   from = 0,
-  shelf = new Shelf(),
+  shelf = new Shelf(state.cacheShare),
 ): Generator<LedgerEvent, void, void> {
   if (signal === 'balance-received') yield* creditsOf(state, placed as PlacedOutcome, from, shelf);
   else if (signal === 'wallet-limited') yield* limitsOf(state, placed as PlacedOutcome, from, shelf);

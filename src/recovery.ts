@@ -35,7 +35,7 @@ export interface Recovered {
   notes: string[];
 }
 
-interface RecoveryOptions {
+export interface RecoveryOptions {
   disk: Disk;
   directory: string;
   verify: VerifyHash;

@@ -16,7 +16,7 @@ import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
 import { RecordTexts } from './http/texts.ts';
 import { createTokenChecker } from './http/tokens.ts';
-import { compileUserSchema } from './http/user-schemas.ts';
+import { compileUserSchema, keepSchemas } from './http/user-schemas.ts';
 import { Waiters } from './http/waiters.ts';
 import { Walks } from './http/walks.ts';
 import type { Log } from './log.ts';
@@ -59,6 +59,7 @@ export interface Rooms {
 export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   const { directory, disk, server, signHash, state, end, entries } = books;
   state.compileSchema = compileUserSchema;
+  keepSchemas(state.cacheShare);
   const openJournal = config.readOnly === 'yes' ? Journal.atRest : Journal.open;
   const journal = openJournal(disk, directory, end, {
     segmentBytesMax: config.segmentBytesMax,
@@ -184,7 +185,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
     state,
     server,
     sealer,
-    texts: new RecordTexts(config.textsBytesMax),
+    texts: new RecordTexts(config.textsBytesMax, state.cacheShare),
     pool,
     waiters,
     walks: new Walks(),

@@ -12,7 +12,7 @@ import type { Version } from './records.ts';
 /** Shorter ones are read faster than looked up. */
 export const LONG_MIN = 16;
 /**
- * Bytes of memory that all versions which are kept take; past it, those go that have not grown for the longest. One is kept
+ * Bytes of memory that all versions which are kept take where there is room; past it, those go that have not grown for the longest. One is kept
  * however long it is: it has no more than may be added to a record (decide.ts).
  */
 const BYTES_MAX = 64_000_000;
@@ -36,6 +36,11 @@ interface GivenAt<T> {
 /** That of records with very many entries, each as it was asked for last. */
 export class GivenLast<T> {
   readonly #byRow = new Map<number, GivenAt<T>>();
+  readonly #recordsMax: number;
+
+  constructor(recordsMax: number) {
+    this.#recordsMax = recordsMax;
+  }
 
   of(row: number): GivenAt<T> | undefined {
     return this.#byRow.size === 0 ? undefined : this.#byRow.get(row);
@@ -44,7 +49,7 @@ export class GivenLast<T> {
   /** Keeps it where looking for it has passed by so many entries. */
   keep(row: number, given: GivenAt<T>, entries: number): void {
     if (entries < LONG_MIN) return;
-    if (this.#byRow.size >= RECORDS_MAX) this.#byRow.clear();
+    if (this.#byRow.size >= this.#recordsMax) this.#byRow.clear();
     this.#byRow.set(row, given);
   }
 }
@@ -52,17 +57,22 @@ export class GivenLast<T> {
 export class LongVersions {
   readonly #byAddress = new Map<number, Kept>();
   readonly #bytesMax: number;
+  readonly #recordsMax: number;
   /** What all of them take. */
   #held = 0;
   /** Labels that records have, and those and statuses that they had, for who reads on from long ago. */
-  readonly labels = new GivenLast<readonly string[]>();
-  readonly pastLabels = new GivenLast<readonly string[]>();
-  readonly pastStatuses = new GivenLast<string>();
+  readonly labels: GivenLast<readonly string[]>;
+  readonly pastLabels: GivenLast<readonly string[]>;
+  readonly pastStatuses: GivenLast<string>;
   /** By luid. */
   readonly #firsts = new Map<string, number>();
 
-  constructor(bytesMax = BYTES_MAX) {
-    this.#bytesMax = bytesMax;
+  constructor(cacheShare = 1) {
+    this.#bytesMax = BYTES_MAX * cacheShare;
+    this.#recordsMax = RECORDS_MAX * cacheShare;
+    this.labels = new GivenLast(this.#recordsMax);
+    this.pastLabels = new GivenLast(this.#recordsMax);
+    this.pastStatuses = new GivenLast(this.#recordsMax);
   }
 
   /** The version whose newest entry lies at this address, where it is kept. */
@@ -100,7 +110,7 @@ export class LongVersions {
   /** Keeps it for a record that has had so many entries. */
   keepFirst(luid: string, address: number, entries: number): void {
     if (entries < LONG_MIN) return;
-    if (this.#firsts.size >= RECORDS_MAX) this.#firsts.clear();
+    if (this.#firsts.size >= this.#recordsMax) this.#firsts.clear();
     this.#firsts.set(luid, address);
   }
 }

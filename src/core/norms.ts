@@ -13,7 +13,7 @@ export type PolicySort = 'status' | 'labels';
 
 /** Policies of one sort for one kind in a ledger. */
 export const POLICIES_MAX = 100;
-/** Bytes of what is remembered: more than all the policies take that one proof has effort for (quorum.ts). */
+/** Bytes of what is remembered where there is room: more than all the policies take that one proof has effort for (quorum.ts). */
 const REMEMBERED_MAX = 128_000_000;
 /** Bytes that may be held of each character of a record. */
 export const BYTES_PER_CHAR = 8;
@@ -39,6 +39,11 @@ export class Norms {
   readonly #policies = new LongMap<number, number[]>(near);
   #remembered = new LongMap<number, unknown>(scatteredAddress);
   #held = 0;
+  readonly #heldMax: number;
+
+  constructor(cacheShare = 1) {
+    this.#heldMax = REMEMBERED_MAX * cacheShare;
+  }
 
   /** A schema or policy is new, or has a new version. */
   changed(row: number, ledger: number, kind: Kind, value: Record<string, unknown>): void {
@@ -101,7 +106,7 @@ export class Norms {
   remember<T>(at: number, make: () => { value: T; held: number }): T {
     if (this.#remembered.has(at)) return this.#remembered.get(at) as T;
     const { value, held } = make();
-    if (this.#held + held > REMEMBERED_MAX) {
+    if (this.#held + held > this.#heldMax) {
       this.#remembered = new LongMap(scatteredAddress);
       this.#held = 0;
     }

@@ -124,6 +124,8 @@ export interface State {
   readonly tokens: UsedTokens;
   /** What clients' proofs have brought about; follows from the entries in the heap. */
   readonly usedProofs: UsedProofs;
+  /** Of their full size, how much what is not part of the books may take, 0 to 1; whoever keeps more of such asks it. */
+  readonly cacheShare: number;
   /** These are not part of the books. */
   readonly memo: AccessMemo;
   readonly names: NameMemo;
@@ -153,7 +155,7 @@ export function bytesTaken(state: State): number {
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {
-  const { chunkBytes, heapBytesMax, pageRows, segments } = sizes;
+  const { chunkBytes, heapBytesMax, pageRows, segments, cacheShare = 1 } = sizes;
   const heap = new Heap('records', chunkBytes, heapBytesMax);
   return {
     codec,
@@ -182,10 +184,11 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     feeds: new HeldMap<number, Feed>('feeds', () => new LongMap(near)),
     tokens: new UsedTokens(hashSeed, sizes),
     usedProofs: new UsedProofs(heap, codec, hashSeed, sizes),
-    memo: new AccessMemo(),
+    cacheShare,
+    memo: new AccessMemo(cacheShare),
     names: new NameMemo(hashSeed),
-    longVersions: new LongVersions(),
-    norms: new Norms(),
+    longVersions: new LongVersions(cacheShare),
+    norms: new Norms(cacheShare),
     ranks: new Ranks(),
     compileSchema: () => {
       throw new AssertionError('whoever decides hands in what compiles schemas');

@@ -25,10 +25,11 @@ export class EventMemo {
   readonly #state: State;
   /** By sequence number, the one asked for last at the end. */
   readonly #known = new Map<number, Known>();
-  readonly #shelf = new Shelf();
+  readonly #shelf: Shelf;
 
   constructor(state: State) {
     this.#state = state;
+    this.#shelf = new Shelf(state.cacheShare);
   }
 
   /** The events of an entry that this signal names, in order; each is made when it is first asked for. */

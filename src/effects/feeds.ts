@@ -120,7 +120,7 @@ export class Feeds {
   /** Those of the books that were not taken up yet. */
   readonly #unopened = new LongMap<number, true>(near);
   /** By the row of the effect. */
-  readonly #filters = new Recent<number, Asked>(FILTERS_CHARS_MAX, ({ size }) => size);
+  readonly #filters: Recent<number, Asked>;
   readonly #live = new ByKey<Receiver>();
   readonly #companies = new Companies<Receiver>();
   /** For the effects of bridges that are there again. */
@@ -133,8 +133,10 @@ export class Feeds {
 
   constructor(options: FeedsOptions) {
     this.#options = options;
+    const { cacheShare } = options.state;
     this.#events = new EventMemo(options.state);
-    this.#places = new Places(options.queuedMax ?? QUEUED_MAX, Number.POSITIVE_INFINITY);
+    this.#filters = new Recent(FILTERS_CHARS_MAX * cacheShare, ({ size }) => size);
+    this.#places = new Places(options.queuedMax ?? QUEUED_MAX * cacheShare, Number.POSITIVE_INFINITY);
     this.#seq = options.seq;
   }
 

@@ -29,7 +29,12 @@ export class RecordTexts {
   readonly #atHand: Recent<number, KeptText>;
   readonly #all: TextRing;
 
-  constructor(bytesMax = RECORD_BYTES_MAX, atHandMax = Math.min(AT_HAND_CHARS_MAX, bytesMax * AT_HAND_SHARE)) {
+  /** `cacheShare`: what V8 has room for of those at hand, 0 to 1. */
+  constructor(
+    bytesMax = RECORD_BYTES_MAX,
+    cacheShare = 1,
+    atHandMax = Math.min(AT_HAND_CHARS_MAX * cacheShare, bytesMax * AT_HAND_SHARE),
+  ) {
     this.#atHand = new Recent(atHandMax, ({ text }) => text.length);
     this.#all = new TextRing(bytesMax);
   }

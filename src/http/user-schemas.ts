@@ -249,6 +249,12 @@ function decimalOf(number: number): Decimal {
 /** Least recently used first. */
 const kept = new Map<string, Compiled>();
 let keptBytes = 0;
+let keptBytesMax = KEPT_BYTES_MAX;
+
+/** Of the bytes that may be kept, so many are, 0 to 1. */
+export function keepSchemas(cacheShare: number): void {
+  keptBytesMax = KEPT_BYTES_MAX * cacheShare;
+}
 
 /** The schema of a schema record, by the record's data as JSON. */
 export const compileUserSchema: CompileSchema = (data, isNew = false) =>
@@ -264,7 +270,7 @@ function compiledOf(schema: unknown, isNew: boolean): Compiled {
   if (known === undefined) keptBytes += bytesOf(compiled, text);
   kept.set(text, compiled);
   for (const [oldest, its] of kept) {
-    if (kept.size === 1 || (kept.size <= KEPT_MAX && keptBytes <= KEPT_BYTES_MAX)) break;
+    if (kept.size === 1 || (kept.size <= KEPT_MAX && keptBytes <= keptBytesMax)) break;
     kept.delete(oldest);
     keptBytes -= bytesOf(its, oldest);
   }

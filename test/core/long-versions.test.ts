@@ -10,7 +10,8 @@ import { entryCodec } from '../../src/storage/codec.ts';
 import { heldBytes } from '../support/collect.ts';
 import { Books } from './books.ts';
 
-const BYTES_MAX = 8_000_000;
+const SHARE = 1 / 8;
+const BYTES_MAX = 64_000_000 * SHARE;
 const PROOFS = 500;
 const VERSIONS = 100;
 
@@ -21,7 +22,7 @@ test('long versions of short proofs take no more memory than they may', () => {
   const proof = { public: new Uint8Array(32), result: new Uint8Array(64), custom: '{"n":1}' };
   books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment: books.moment, caller: GRANTED, luid, hash, proof });
   const bytes = books.entries.at(-1)!;
-  const versions = new LongVersions(BYTES_MAX);
+  const versions = new LongVersions(SHARE);
   const empty = heldBytes();
   for (let n = 1; n <= VERSIONS; n++) {
     const added = Array.from({ length: PROOFS }, () => entryCodec.decode(bytes, 0, bytes.length) as ProofEntry);

@@ -2,12 +2,15 @@
  * How much of V8's heap lives long. Books of open intents that waited outgrew it: the process ended for want of memory in
  * the middle of its work, and so did each start.
  */
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { watchV8Heap } from '../../src/v8-heap.ts';
+import { YOUNG_GENERATION_FLAGS } from '../../src/young-generation.ts';
 import { collect } from '../support/collect.ts';
 import { until } from '../support/kit.ts';
 
 const MANY = 2_000_000;
+const MODULE = new URL('../../src/v8-heap.js', import.meta.url).href;
 
 /** What it tells once that is so. */
 function told(share: () => number, isSo: (share: number) => boolean): Promise<number> {
@@ -40,4 +43,18 @@ test('where a tenth of the open intents came to its end, there is room until the
   expect(share()).toBe(0);
   open = 1000;
   expect(share()).toBe(full);
+});
+
+/** What a process with a heap of so many MiB gives caches. */
+function shareWhere(heap: number): number {
+  const flags = [...YOUNG_GENERATION_FLAGS, `--max-old-space-size=${heap}`];
+  const script = 'import(process.env.MODULE).then(({ cacheShare }) => console.log(cacheShare()))';
+  const env = { ...process.env, MODULE };
+  return Number(execFileSync(process.execPath, [...flags, '-e', script], { env, encoding: 'utf8' }));
+}
+
+test('caches of a small heap are small: fixed ones filled it, and books were full without an open intent', () => {
+  expect(shareWhere(128)).toBe(96 / 3072);
+  expect(shareWhere(1024)).toBe(992 / 3072);
+  expect(shareWhere(4096)).toBe(1);
 });

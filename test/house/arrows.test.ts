@@ -54,7 +54,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'open-files': ['config', 'storage'],
   trouble: ['storage'],
   log: ['trouble'],
-  books: ['log', 'proof', 'recovery', 'storage'],
+  books: ['log', 'proof', 'recovery', 'storage', 'v8-heap'],
   watch: ['log', 'engine', 'http', 'proof', 'storage', 'trouble', 'wait'],
   render: ['core', 'proof'],
   'event-members': ['recent', 'core', 'proof', 'render'],

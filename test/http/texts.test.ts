@@ -14,7 +14,7 @@ describe('texts of records', () => {
     expect(texts.get(24)).toBeUndefined();
   });
   test('those that are no longer at hand come back too, and one that is made anew as it was made last', () => {
-    const texts = new RecordTexts(100_000, 100);
+    const texts = new RecordTexts(100_000, 1, 100);
     for (let at = 1; at <= 50; at++) texts.keep(at, text(40, String(at % 10)), at);
     for (let at = 1; at <= 50; at++) expect(texts.get(at)).toEqual({ text: text(40, String(at % 10)), bytes: at });
     texts.keep(1, text(40, 'z'), 7);

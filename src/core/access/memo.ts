@@ -83,36 +83,48 @@ export class AccessMemo {
   /** Whether the server lets everybody in for wallets and the like, that is, for whatever lives in a ledger. */
   isServerOpen = false;
   readonly ledgers: (LedgerFacts | undefined)[] = [];
-  readonly #ledgerRoom = new Room(LEDGER_CHARS_MAX, () => {
-    for (const each of this.ledgers) {
-      if (each === undefined) continue;
-      each.rules = null;
-      each.before = null;
-    }
-  });
+  readonly #ledgerRoom: Room;
   /** Changes of signers, circles and their members, by ledger. */
   readonly #peopleEpochs: number[] = [];
   readonly #policyEpochs: number[] = [];
   readonly #people = new Map<number, People>();
-  readonly #peopleRoom = new Room(PEOPLE_CHARS_MAX, () => this.#people.clear());
+  readonly #peopleMax: number;
+  readonly #peopleRoom: Room;
   readonly #records = new Map<number, RecordFacts>();
   /** The lists among their facts. */
   readonly #recordRules = new Set<Rules>();
   /** Facts that go are still good for whoever holds them. */
-  readonly #recordRoom = new Room(RECORD_WEIGHT_MAX, () => {
-    this.#records.clear();
-    this.#recordRules.clear();
-  });
+  readonly #recordRoom: Room;
   readonly #lists = new Map<string, Rules>();
-  readonly #listRoom = new Room(LIST_CHARS_MAX, () => this.#lists.clear());
+  readonly #listRoom: Room;
   readonly #policies = new Map<number, PolicyPart>();
-  readonly #policyRoom = new Room(POLICY_RULES_MAX, () => this.#policies.clear());
-  readonly #answerRoom = new Room(ANSWERS_MAX, () => {
-    this.#recordRoom.clear();
-    this.#listRoom.clear();
-    this.#ledgerRoom.clear();
-    this.server?.forgetAnswers();
-  });
+  readonly #policyRoom: Room;
+  readonly #answerRoom: Room;
+
+  constructor(cacheShare = 1) {
+    const room = (max: number, forget: () => void) => new Room(max * cacheShare, forget);
+    this.#peopleMax = PEOPLE_MAX * cacheShare;
+    this.#ledgerRoom = room(LEDGER_CHARS_MAX, () => {
+      for (const each of this.ledgers) {
+        if (each === undefined) continue;
+        each.rules = null;
+        each.before = null;
+      }
+    });
+    this.#peopleRoom = room(PEOPLE_CHARS_MAX, () => this.#people.clear());
+    this.#recordRoom = room(RECORD_WEIGHT_MAX, () => {
+      this.#records.clear();
+      this.#recordRules.clear();
+    });
+    this.#listRoom = room(LIST_CHARS_MAX, () => this.#lists.clear());
+    this.#policyRoom = room(POLICY_RULES_MAX, () => this.#policies.clear());
+    this.#answerRoom = room(ANSWERS_MAX, () => {
+      this.#recordRoom.clear();
+      this.#listRoom.clear();
+      this.#ledgerRoom.clear();
+      this.server?.forgetAnswers();
+    });
+  }
 
   /** To be told of every change of a record. */
   changed(kind: Kind, ledger: number): void {
@@ -136,7 +148,7 @@ export class AccessMemo {
   }
 
   setPeople(ledger: number, people: People): void {
-    if (this.#people.size >= PEOPLE_MAX) this.#peopleRoom.clear();
+    if (this.#people.size >= this.#peopleMax) this.#peopleRoom.clear();
     this.#people.set(ledger, people);
   }
 

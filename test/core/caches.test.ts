@@ -1,0 +1,78 @@
+/** Caches keep the share of their size that they are given, and what they gave goes on holding for who has it. */
+import { expect, test } from 'vitest';
+import { Kind } from '../../src/core/kinds.ts';
+import { emptyState } from '../../src/core/state.ts';
+import { Shelf } from '../../src/event-members.ts';
+import { compileUserSchema, keepSchemas } from '../../src/http/user-schemas.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
+import { Books } from './books.ts';
+
+const MB = 1_000_000;
+
+/** How many of so many megabytes are kept that are remembered one after the other. */
+function normsKept(cacheShare: number): number {
+  const { norms } = emptyState(entryCodec, 1, { cacheShare });
+  const remember = (at: number, tell = () => {}) =>
+    norms.remember(at, () => {
+      tell();
+      return { value: at, held: MB };
+    });
+  for (let at = 1; at <= 100; at++) remember(at);
+  let again = 0;
+  for (let at = 1; at <= 100; at++) remember(at, () => again++);
+  return 100 - again;
+}
+
+test('what is made of policies', () => {
+  expect(normsKept(1)).toBe(100);
+  expect(normsKept(1 / 32)).toBeLessThan(5);
+});
+
+test('what is known of records', () => {
+  for (const [cacheShare, isKept] of [
+    [1, true],
+    [1 / 32, false],
+  ] as const) {
+    const { memo } = emptyState(entryCodec, 1, { cacheShare });
+    const first = memo.record(1);
+    for (let at = 2; at < 10_000; at++) memo.record(at);
+    expect(memo.record(1) === first).toBe(isKept);
+  }
+});
+
+test('what events show', () => {
+  for (const [cacheShare, isKept] of [
+    [1, true],
+    [1 / 32, false],
+  ] as const) {
+    const { texts } = new Shelf(cacheShare);
+    const keys = Array.from({ length: 100 }, () => ({}));
+    for (const key of keys) texts.set(key, 'x'.repeat(50_000));
+    expect(texts.get(keys[0]!) !== undefined).toBe(isKept);
+  }
+});
+
+test('schemas that were compiled', () => {
+  const compile = (n: number) => compileUserSchema(JSON.stringify({ schema: { type: 'object', minProperties: n } }));
+  try {
+    const first = compile(0);
+    for (let n = 1; n < 100; n++) compile(n);
+    expect(compile(0)).toBe(first);
+    keepSchemas(1 / 32);
+    for (let n = 1; n < 100; n++) compile(n);
+    expect(compile(0)).not.toBe(first);
+  } finally {
+    keepSchemas(1);
+  }
+});
+
+test('books with hardly any caches decide the same', () => {
+  const lives = [1, 1 / 1_000_000].map((cacheShare) => {
+    const books = new Books(emptyState(entryCodec, 1, { chunkBytes: 1 << 20, cacheShare }));
+    books.create(Kind.ledger, { handle: 'main', access: [{ action: 'any', record: 'any' }] }, 0);
+    books.wallets('a', 'b').symbols('usd');
+    for (let n = 0; n < 50; n++) books.update(Kind.wallet, 'a', { handle: 'a', custom: { n } });
+    return books.entries.map((bytes) => Buffer.from(bytes).toString('hex'));
+  });
+  expect(lives[1]).toEqual(lives[0]);
+});
