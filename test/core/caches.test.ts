@@ -1,5 +1,7 @@
 /** Caches keep the share of their size that they are given, and what they gave goes on holding for who has it. */
 import { expect, test } from 'vitest';
+import { GRANTED, isGranted } from '../../src/core/access/index.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { Shelf } from '../../src/event-members.ts';
@@ -75,4 +77,23 @@ test('books with hardly any caches decide the same', () => {
     return books.entries.map((bytes) => Buffer.from(bytes).toString('hex'));
   });
   expect(lives[1]).toEqual(lives[0]);
+});
+
+test('a signer that is read takes its effort once, though it was forgotten meanwhile: a decision hung on what was known', () => {
+  const books = new Books(emptyState(entryCodec, 1, { chunkBytes: 1 << 20, cacheShare: 1 / 1_000_000 }));
+  books.create(Kind.ledger, { handle: 'main', access: [{ action: 'access', record: 'any' }] }, 0);
+  const key = new Uint8Array(32).fill(1);
+  const others = Array.from({ length: 250 }, (_, n) => ({ action: 'spend', signer: { $circle: `circle${n}` } }));
+  const access = [...others, { action: 'spend', signer: { custom: { role: 'bank' } } }];
+  books.create(Kind.wallet, { handle: 'w', access }, 1, GRANTED);
+  for (const [handle, role] of [['bank', 'bank'], ...Array.from({ length: 20 }, (_, n) => [`x${n}`, 'none'])] as [
+    string,
+    string,
+  ][]) {
+    const custom = { role, pad: 'x'.repeat(20_000) };
+    const signer = { handle, format: 'ed25519-raw', public: Buffer.from(key).toString('base64'), custom };
+    books.create(Kind.signer, signer, 1, GRANTED);
+  }
+  const row = findHandle(books.state, 1, Kind.wallet, 'w');
+  expect(isGranted(books.state, 1, 'spend', Kind.wallet, row, { keys: [key], bearer: null })).toBe(true);
 });

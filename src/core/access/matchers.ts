@@ -41,8 +41,11 @@ export interface Scene {
   readonly ledger: number;
   /** Taken by whatever costs more than comparing keys; once there is none left, nobody is who is meant. */
   readonly effort: Effort;
-  /** Signers that were read for this decision, where that took effort: it takes it once. */
-  read: Set<Carrier> | null;
+  /**
+   * Signers that were read for this decision, by their addresses, where that took effort: it takes it once, whatever is
+   * forgotten meanwhile.
+   */
+  read: Map<number, Carrier> | null;
   isOwner(key: Uint8Array): boolean;
   isLedgerOwner(key: Uint8Array): boolean;
 }
@@ -146,26 +149,27 @@ function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boole
   const carriers = signersOf(scene.state, scene.ledger, key);
   if (json.handle !== undefined) {
     const carrier = carriers.named(json.handle);
-    return carrier !== null && affordsReading(carrier, weight, scene) && matchesRecord(json, carrier.fact, scene);
+    return carrier !== null && matchesRecord(json, factOf(carrier, weight, scene), scene);
   }
   for (const carrier of carriers.counted) {
-    if (!affordsReading(carrier, weight, scene)) return false;
-    if (matchesRecord(json, carrier.fact, scene)) return true;
+    const fact = factOf(carrier, weight, scene);
+    if (scene.effort.left < 0) return false;
+    if (matchesRecord(json, fact, scene)) return true;
   }
   return false;
 }
 
-/** Whether there is effort enough to read a signer, and to compare with it; takes it. */
-function affordsReading(carrier: Carrier, weight: number, scene: Scene): boolean {
+/** A signer as it was read; null for another key's, and where there is no effort to read it and compare with it, which it takes. */
+function factOf(carrier: Carrier, weight: number, scene: Scene): SignerFact | null {
   const { effort } = scene;
   effort.left -= weight;
-  if (carrier.weight > 0 && scene.read?.has(carrier) !== true) {
-    effort.left -= carrier.weight;
-    if (effort.left < 0) return false;
-    scene.read ??= new Set();
-    scene.read.add(carrier);
-  }
-  return effort.left >= 0;
+  if (carrier.weight === 0) return effort.left < 0 ? null : carrier.fact;
+  const read = scene.read?.get(carrier.address);
+  if (read === undefined) effort.left -= carrier.weight;
+  if (effort.left < 0) return null;
+  scene.read ??= new Map();
+  scene.read.set(carrier.address, read ?? carrier);
+  return (read ?? carrier).fact;
 }
 
 /** Whether the rest holds of a signer that was found by its key, and its handle where one is asked for; null: another key's. */

@@ -88,15 +88,16 @@ export class Carrier {
   /** The effort of reading it, where that is worth counting. */
   readonly weight: number;
   readonly #state: State;
-  readonly #address: number;
+  /** Of what it says. */
+  readonly address: number;
   readonly #key: string;
   #fact: SignerFact | null | undefined;
 
   constructor(state: State, row: number, key: string) {
     this.#state = state;
-    this.#address = versionAddress(state, state.rows.at.get(row));
+    this.address = versionAddress(state, state.rows.at.get(row));
     this.#key = key;
-    this.weight = LONG_WEIGHT * Math.floor(state.heap.length(this.#address) / LONG_BYTES);
+    this.weight = LONG_WEIGHT * Math.floor(state.heap.length(this.address) / LONG_BYTES);
   }
 
   /** Null where it carries another key: they are found by a hash. */
@@ -106,7 +107,7 @@ export class Carrier {
   }
 
   #read(): SignerFact | null {
-    const entry = entryAt(this.#state, this.#address) as VersionEntry;
+    const entry = entryAt(this.#state, this.address) as VersionEntry;
     const data = dataOf(entry) as { public: string; schema?: string; custom?: unknown };
     if (data.public !== this.#key) return null;
     const { schema, custom } = data;
