@@ -1,11 +1,11 @@
 /**
  * What room the books have left, of all that would end the process where it is used up, and each start after it that
- * reads as much: the memory that is theirs, and V8's own heap, in which what is no record stands. Nothing new comes in
+ * reads as much: the memory that is theirs, the numbers of its rows, and V8's own heap, in which what is no record stands. Nothing new comes in
  * before that.
  *
  * What is new is refused first, then what goes on with what is there; some is left for what the server itself has to note.
  */
-import { bytesTaken, type State } from './core/state.ts';
+import { bytesTaken, rowsTaken, type State } from './core/state.ts';
 
 /** Of the memory. */
 const KEPT_FROM_NEW = 1 / 32;
@@ -22,8 +22,8 @@ export interface RoomOptions {
   v8Share: () => number;
 }
 
-/** What there is no room for: records, or in V8's heap what is not a record. */
-type Fullness = 'records' | 'v8';
+/** What there is no room for: records, any entry at all, or in V8's heap what is not a record. */
+type Fullness = 'records' | 'entries' | 'v8';
 
 export class Room {
   /** Bytes that records, their indexes and balances take, as of the last look. */
@@ -49,6 +49,7 @@ export class Room {
     const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
     const { heap } = this.#state;
     if (this.recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
+    if (rowsTaken(this.#state) > most) return 'entries';
     return this.v8Share() > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
   }
 }

@@ -43,21 +43,34 @@ export function startText(error: Error, directory: string): string {
   return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory, ' (with --read-only: read)')}, then start again.`;
 }
 
+const NEW_BOOKS = 'go on with new books in another directory';
 const FULL = {
   records: {
-    why: 'of the % GiB of memory that records, their indexes and balances may take (--records-bytes-max) hardly any is left',
-    remedy: 'Start again with more, where the machine has it',
+    why: ({ bytesMax }: Taken) =>
+      `of the ${(bytesMax / 2 ** 30).toFixed(2)} GiB of memory that records, their indexes and balances may take (--records-bytes-max) hardly any is left`,
+    remedy: `Start again with more, where the machine has it, or ${NEW_BOOKS}`,
+  },
+  entries: {
+    why: () => 'they have nearly as many entries as can be numbered, some four thousand million',
+    remedy: `No memory helps: ${NEW_BOOKS}`,
   },
   v8: {
-    why: 'open intents, ledgers, symbols and the like take 7 of 10 parts of what V8 may take',
-    remedy: 'Let open intents come to their end, or start again with more (node --max-old-space-size)',
+    why: ({ openIntents }: Taken) =>
+      `7 of 10 parts of what V8 may take are in use, by ${openIntents} open intents, by ledgers, symbols and the like`,
+    remedy: `Let open intents come to their end, where they are many (a million takes some 200 MB), or start again with more (node --max-old-space-size), or ${NEW_BOOKS}`,
   },
 };
 
+interface Taken {
+  /** That records may take. */
+  bytesMax: number;
+  openIntents: number;
+}
+
 /** There is no more room for something that is new. */
-export function fullText(what: keyof typeof FULL, bytesMax: number): string {
+export function fullText(what: keyof typeof FULL, taken: Taken): string {
   const { why, remedy } = FULL[what];
-  return `The books are full: ${why.replace('%', (bytesMax / 2 ** 30).toFixed(2))}. Nothing new comes in any more; what waits may come to its end, and all is served as before. ${remedy}, or go on with new books in another directory.`;
+  return `The books are full: ${why(taken)}. Nothing new comes in any more; what waits may come to its end, and all is served as before. ${remedy}.`;
 }
 
 /** So many entries have come since the last snapshot, which is more than there should be. */

@@ -49,7 +49,7 @@ export function startWatch(watched: Watched, { tell, defect }: Log): () => void 
   const fullness = setInterval(() => {
     const what = engine.room.whatIsFull(true);
     if (what === null) return;
-    tell(fullText(what, engine.room.recordsBytesMax));
+    tell(fullText(what, { bytesMax: engine.room.recordsBytesMax, openIntents: engine.state.open.size }));
     clearInterval(fullness);
   }, TICK_MS).unref();
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();

@@ -17,6 +17,7 @@ import {
   LongMap,
   type MemorySizes,
   near,
+  ROWS_MAX,
   scattered,
   Table,
   U8Column,
@@ -152,6 +153,11 @@ export function structures({ rows, heap, handles, luids, order, log, terms, bala
 export function bytesTaken(state: State): number {
   const all = [...structures(state), state.tokens, state.usedProofs];
   return all.reduce((sum, { taken }) => sum + taken, 0);
+}
+
+/** Of the rows that a column can have, the largest share that is taken: beside what is in the heap, each token takes one of the log. */
+export function rowsTaken({ log, rows, terms, balances }: State): number {
+  return Math.max(log.length, rows.lines.length, 2 * terms.size, balances.size) / ROWS_MAX;
 }
 
 export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySizes = {}): State {

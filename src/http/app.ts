@@ -96,14 +96,22 @@ const ACTIONS: Record<Action, Reading | Writing> = {
 };
 
 /** Records stay; V8's heap has room again once what waits has come to its end. */
+const FULL_FOR_GOOD = refuseForGood(
+  'The books are full: this server takes nothing new, and goes on telling what is in them',
+);
 const FULL = {
-  records: refuseForGood('The books are full: this server takes nothing new, and goes on telling what is in them'),
+  records: FULL_FOR_GOOD,
+  entries: FULL_FOR_GOOD,
   v8: refuseUnavailable('The books are full until some of what waits in them comes to its end: nothing new is taken'),
 };
 
 const READ_ONLY = refuseForGood('This server only shows its books: it takes nothing in, and calls nobody');
 const KEEPS_NO_TOKENS = refuseForGood(
   'This server only shows its books: it cannot write down that a token with a jti is used up. Send one without',
+);
+
+const NO_ENTRY_FOR_TOKENS = refuseForGood(
+  'The books are full: this server cannot write down that a token with a jti is used up. Send one without',
 );
 
 const READY = '{"status":"UP"}';
@@ -214,7 +222,10 @@ function serveBearer(call: Call, body: Uint8Array, token: Token | null): void {
   const serve = () => ('write' in action ? serveWrite(call, action.write) : serveRead(call, action));
   if (token === null || token.jti === null) return serve();
   if (house.isReadOnly) return sendRefusal(call, KEEPS_NO_TOKENS);
-  if (isLetIn(call)) return useToken(call, token, serve);
+  if (isLetIn(call)) {
+    if (house.engine.room.whatIsFull(false) === 'entries') return sendRefusal(call, NO_ENTRY_FOR_TOKENS);
+    return useToken(call, token, serve);
+  }
   // A stranger's is not written down, and so counts for nothing, but beside signatures for which the request is taken.
   if ('write' in action) return serveWrite(call, action.write, token);
   call.bearer = null;

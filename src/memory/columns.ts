@@ -27,7 +27,8 @@ import {
 } from './parts.ts';
 
 const PAGE_ROWS = 65_536;
-const ROWS_MAX = 2 ** 32 - 1;
+/** Rows of a column, or of lines. */
+export const ROWS_MAX = 2 ** 32 - 1;
 
 type Cells = Uint8Array<SharedArrayBuffer> | Uint32Array<SharedArrayBuffer> | Float64Array<SharedArrayBuffer>;
 

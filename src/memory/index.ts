@@ -6,7 +6,7 @@
  * dumped as parts for a snapshot (see parts.ts).
  */
 export { Chains } from './chains.ts';
-export { F64Column, U8Column, U32Column } from './columns.ts';
+export { F64Column, ROWS_MAX, U8Column, U32Column } from './columns.ts';
 export { hashAscii, hashMix, hashRows, hashText } from './hash.ts';
 export { Heap, type HeapRoom } from './heap.ts';
 export { HeldMap, rowsOf } from './held-map.ts';

@@ -9,6 +9,7 @@
  * at multiples of their width. Bytes in a dump never change: before the first `set` on a row that is in one, those
  * around it are copied away (hold.ts).
  */
+import { ROWS_MAX } from './columns.ts';
 import { BLOCK_BYTES, type Hold, Holds } from './hold.ts';
 import {
   exactly,
@@ -24,7 +25,6 @@ import {
 } from './parts.ts';
 
 const PAGE_ROWS = 65_536;
-const ROWS_MAX = 2 ** 32 - 1;
 
 export class Lines {
   /** Rows added so far. */

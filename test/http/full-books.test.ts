@@ -1,7 +1,7 @@
 /** Books that can hold no more: nothing new comes in, what is there is told and brought to its end, and nothing breaks. */
 import { expect, test } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
-import { type Json, makeKeys, record } from '../support/client.ts';
+import { bearer, type Json, makeKeys, record } from '../support/client.ts';
 import { issue, proofFor, transfer } from '../support/kit.ts';
 
 const keys = makeKeys();
@@ -102,5 +102,30 @@ test('what records may take is also for their indexes and balances', async () =>
   expect(engine.room.recordsBytes).toBeLessThan(room + (1 << 20));
   expect(state.heap.used).toBeLessThan(room / 2);
   expect(state.balances.size).toBeGreaterThan(1000);
+  await desk.close();
+});
+
+// The log has a row for each entry, tokens too, which take no memory for good: at the end of its rows a batch broke in its midst.
+test.each(['log', 'terms'] as const)('books whose %s has no more rows take nothing new', async (which) => {
+  const desk = await Desk.open();
+  const { engine, state } = desk.house;
+  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const count = (rows: number) =>
+    which === 'log'
+      ? Object.defineProperty(state.log, 'length', { get: () => rows, configurable: true })
+      : Object.defineProperty(state.terms, 'size', { get: () => rows / 2, configurable: true });
+  count(0.96 * 2 ** 32);
+  expect((await post('wallets', { handle: 'a' })).status).toBe(201);
+  count(0.98 * 2 ** 32);
+  expect([engine.room.whatIsFull(true), engine.room.whatIsFull(false)]).toEqual(['entries', null]);
+  const refused = await post('wallets', { handle: 'b' });
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, null]);
+  count(0.995 * 2 ** 32);
+  expect(engine.room.whatIsFull(false)).toBe('entries');
+  // Reads go on, but for those that would write an entry.
+  const iat = Math.floor(desk.world.now / 1000);
+  const ask = async (more: Json) =>
+    (await desk.get('/v2/wallets/a', bearer(keys, 'main', { iat, exp: iat + 60, ...more }))).status;
+  expect([await ask({}), await ask({ jti: 'once' })]).toEqual([200, 503]);
   await desk.close();
 });
