@@ -1,7 +1,7 @@
 /**
  * The table of access by policies, and by rules so many that their answers are kept.
  */
-import { ANNA, EVERYBODY, ledger, own, policy, type Row } from './access-kit.ts';
+import { ANNA, BEARERS, EVERYBODY, ledger, own, policy, type Row, times } from './access-kit.ts';
 
 export const POLICIES_TABLE: Row[] = [
   ['a policy named by a record', { ...own({ policy: 'p' }), policies: [policy()] }, 'update', 'wallet', 'mine', 'a aB'],
@@ -261,5 +261,73 @@ POLICIES_TABLE.push(
     'wallet',
     'mine',
     'aB',
+  ],
+  [
+    'a policy of everything for other records',
+    {
+      ...ledger({ policy: 'p' }),
+      policies: [
+        policy({ record: 'any', values: [{ action: 'any', record: 'any' }], filter: { 'data.schema': 'credit' } }),
+      ],
+    },
+    'update',
+    'wallet',
+    'mine',
+    '',
+  ],
+  [
+    'a rule about another kind in a policy about any',
+    {
+      ...own({ policy: 'p' }),
+      policies: [policy({ record: 'any', values: [{ action: 'update', record: 'symbol' }] })],
+    },
+    'update',
+    'wallet',
+    'mine',
+    '',
+  ],
+  [
+    'a filter before many rules of another policy',
+    {
+      ...own({ policy: 'p' }),
+      policies: [
+        policy({ handle: 'q', values: times(5, { action: 'update', signer: ANNA }) }),
+        policy({ values: [], extend: 'q', filter: { 'data.schema': 'credit' } }),
+      ],
+    },
+    'update',
+    'wallet',
+    'mine',
+    '',
+  ],
+  [
+    'a policy that another one narrows, by itself',
+    {
+      ...own({ policy: 'p' }, { policy: 'q' }),
+      policies: [policy({ handle: 'q' }), policy({ values: [], extend: 'q', filter: { 'data.schema': 'credit' } })],
+    },
+    'update',
+    'wallet',
+    'mine',
+    'a aB',
+  ],
+  [
+    'a filter that only the absent would pass, where no record is',
+    { ...ledger({ policy: 'p' }), policies: [policy({ filter: { 'data.schema': { $ne: 'credit' } } })] },
+    'update',
+    'wallet',
+    'kind',
+    '',
+  ],
+  [
+    'a gate for some records, where no record is',
+    {
+      ledger: [{ policy: 'p' }, { action: 'read', record: 'any', bearer: {} }],
+      policies: [policy({ values: [{ action: 'access' }], filter: { 'data.schema': 'credit' } })],
+    },
+    'read',
+    'wallet',
+    'kind',
+    BEARERS,
   ],
 );

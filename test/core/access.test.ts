@@ -31,8 +31,11 @@ describe('the table', () => {
       expect(model, `the model, for ${letter}`).toBe(expected.split(' ').includes(letter));
     }
   });
-  test('owners of one record are not those of the next, however many rules name them', () => {
-    const rule = { action: 'any', record: 'any', signer: { $record: 'owner' } };
+  test.each<[string, object]>([
+    ['alone', { $record: 'owner' }],
+    ['beside others', { $in: [{ handle: 'carl' }, { $record: 'owner' }] }],
+  ])('owners of one record are not those of the next, however many rules name them %s', (_, signer) => {
+    const rule = { action: 'any', record: 'any', signer };
     const world = new World(ledger(rule, rule, rule, rule, rule));
     const anna = { signs: ['anna'] };
     expect(world.core(anna, 'update', 'wallet', 'new')).toBe(true);
@@ -55,6 +58,7 @@ describe('the table', () => {
     ['an object in a list has no member more', [{ a: 1 }], [{ a: 1, b: 2 }], false],
     ['nor one less', [{ a: 1, b: 2 }], [{ a: 1 }], false],
     ['nor another', [{ a: 1 }], [{ b: 1 }], false],
+    ['each of a list is the same', ['a', 'b'], ['a', 'c'], false],
     ['and each is the same', [{ a: 1, b: 2 }], [{ a: 1, b: 3 }], false],
     ['but its members in any order', [{ a: 1, b: [null] }], [{ b: [null], a: 1 }], true],
     ['a list is no object', [[]], [{}], false],
