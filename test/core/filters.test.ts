@@ -68,6 +68,34 @@ describe('a list of values', () => {
   });
 });
 
+const HELD = {
+  data: {
+    amount: 7,
+    reason: 'rent',
+    isUrgent: true,
+    claims: [{ source: { handle: 'till' }, custom: { tier: 'gold' } }],
+  },
+};
+
+test.each<[Conditions, boolean]>([
+  [{ 'data.amount': { $gte: 5, $lt: 10 } }, true],
+  [{ 'data.amount': { $gte: 8, $lt: 10 } }, false],
+  [{ 'data.amount': { $gte: 5, $lt: 7 } }, false],
+  [{ 'data.amount': 7, 'data.reason': 'rent' }, true],
+  [{ 'data.amount': 7, 'data.reason': 'food' }, false],
+  [{ 'data.amount': 8, 'data.reason': 'rent' }, false],
+  [{ 'data.isUrgent': true }, true],
+  [{ 'data.isUrgent': false }, false],
+  [{ 'data.isUrgent': { $in: [true] } }, true],
+  [{ 'data.isUrgent': { $nin: [false] } }, true],
+  [{ 'data.isUrgent': { $nin: [true] } }, false],
+  [{ 'data.claims.custom.tier': 'gold' }, true],
+  [{ 'data.claims.custom.tier': { $ne: 'gold' } }, false],
+])('conditions hold where each of them does, and each operator of one: %j, %s', (asked, holds) => {
+  expect(holdAll(compileConditions(asked), HELD, { left: 1000 })).toBe(holds);
+  expect(matchesAll(HELD, compileFilters(asked))).toBe(holds);
+});
+
 describe('what older builds let in where a name has a line end in it asks for nothing, and harms nobody', () => {
   const NAME = 'amount\n';
   test.each([

@@ -341,11 +341,31 @@ describe('labels', () => {
     ['that are no list', ['gold'], 'gold', VIOLATION, ''],
     ['that are no texts', ['gold'], ['gold', 1], VIOLATION, ''],
     ['too many words', ['gold'], new Array(101).fill('gold'), VIOLATION, ''],
+    ['put on and taken away at once', ['gold'], ['gold', '-gold'], VIOLATION, ''],
     ['taken away that are not there', ['gold'], ['-gold'], 'ok', ''],
     ['taken away that nobody lists', ['gold'], ['-red'], VIOLATION, ''],
   ])('%s', (_, values, words, reason, after) => {
     const books = withLabels(...values);
     expect([puts(books, 'a', words), labels(books)]).toEqual([reason, after]);
+  });
+
+  test('are a hundred on one record at most', () => {
+    const words = Array.from({ length: 101 }, (_, n) => `label-${n}`);
+    const books = withLabels(...words);
+    const [first, ...others] = words as [string, ...string[]];
+    expect(puts(books, 'a', others)).toBe('ok');
+    expect([puts(books, 'a', [first]), recordOf(books.state, wallet, 'w').labels]).toEqual([VIOLATION, others.sort()]);
+    expect(puts(books, 'a', [first, `-${others[0]}`])).toBe('ok');
+    expect(recordOf(books.state, wallet, 'w').labels).toHaveLength(100);
+  });
+
+  test.each([
+    ['unique by one rule about them of two', ['main', { label: 'main', unique: true }], VIOLATION],
+    ['unique by none', [{ label: 'main', unique: false }], 'ok'],
+  ])('%s', (_, values, reason) => {
+    const books = withLabels(...values);
+    expect(puts(books, 'a', ['main'])).toBe('ok');
+    expect(puts(books, 'a', ['main'], 'v')).toBe(reason);
   });
 
   test('stay over an update of the record, and are taken away by a minus', () => {
@@ -365,6 +385,12 @@ describe('labels', () => {
     expect([puts(books, 'a', ['-gold']), labels(books)]).toEqual(['ok', 'blue gold']);
     expect([puts(books, 'b', ['-gold']), labels(books)]).toEqual(['ok', 'blue']);
     expect([puts(books, 'a', ['gold']), labels(books)]).toEqual(['ok', 'blue']);
+  });
+
+  test('with a quorum: what is said beside a label that comes on by it counts', () => {
+    const books = withLabels('blue', { label: 'gold', quorum: [{ signer: only('ab'), count: 2 }] });
+    expect([puts(books, 'a', ['gold', 'blue']), labels(books)]).toEqual(['ok', 'blue']);
+    expect([puts(books, 'b', ['gold']), labels(books)]).toEqual(['ok', 'blue gold']);
   });
 
   test.each([0, 1])('who put on again what was on took away what others had said, after %j updates', (updates) => {
