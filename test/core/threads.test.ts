@@ -451,6 +451,27 @@ describe('a filter', () => {
     expect(statusOf(books, send(books, claims)[0]!)).toBe(status);
   });
 
+  test('a wallet that says only what to accept says it of what comes in, and pays what it likes', () => {
+    const books = fresh({ c: [{ action: 'accept', filter: { amount: 5 } }] });
+    expect(statusOf(books, send(books, [transfer('a', 'c', 5)])[0]!)).toBe('completed');
+    expect(statusOf(books, send(books, [transfer('c', 'b', 3)])[0]!)).toBe('completed');
+    expect(balances(books, 'a', 'c', 'b')).toEqual([95, 2, 3]);
+  });
+
+  test('one for whom another pays the rest pays itself only what it says it accepts', () => {
+    const books = fresh({
+      c: [
+        { action: 'accept', filter: { amount: 3 } },
+        { action: 'debit', target: 'a' },
+      ],
+    });
+    books.intent(issue('c', 3));
+    send(books, [transfer('c', 'b', 2)]);
+    expect(balances(books, 'a', 'c', 'b')).toEqual([98, 3, 2]);
+    send(books, [transfer('c', 'b', 3)]);
+    expect(balances(books, 'a', 'c', 'b')).toEqual([98, 0, 5]);
+  });
+
   test('routes of the other side are not asked', () => {
     const books = fresh({ c: [{ action: 'debit', target: 'a', filter: { amount: 1 } }] });
     expect(statusOf(books, send(books, [transfer('a', 'c', 5)])[0]!)).toBe('completed');
