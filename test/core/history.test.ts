@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { EntryType, type StoredProof } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
-import { findVersion, findVersions, historyOf, readVersions } from '../../src/core/history.ts';
+import { type FoundVersions, findVersion, findVersions, historyOf, readVersions } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { recordAt, recordWith } from '../../src/core/past.ts';
 import { namesOf, readRow } from '../../src/core/records.ts';
@@ -45,14 +45,37 @@ function prove(
   return isRefusal(outcome) ? outcome.reason : '';
 }
 
-/** Some versions of a record from the newest back, and how many it has. */
-function newestOf(state: State, row: number, skip: number, max: number) {
-  const steps = findVersions(state, row, { order: 'newest', skip, max });
+/** Versions, once all steps of looking for them are done, and how many the record has. */
+function foundBy(state: State, steps: Generator<undefined, FoundVersions>) {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return { versions: readVersions(state, value), total: value.total };
   }
 }
+
+/** Some versions of a record from the newest back, and how many it has. */
+function newestOf(state: State, row: number, skip: number, max: number) {
+  return foundBy(state, findVersions(state, row, { order: 'newest', skip, max }));
+}
+
+test('each version is told with the labels it came to by the last of its proofs, in a list and by its number', () => {
+  const books = Books.open().wallets('w');
+  const { state } = books;
+  const row = rowOf(books, Kind.wallet, 'w');
+  books.create(Kind.policy, { handle: 'p', schema: 'labels', record: 'wallet', values: ['gold', 'red'] });
+  const gives = (...labels: string[]) => expect(prove(books, Kind.wallet, 'w', { labels })).toBe('');
+  gives('gold');
+  gives('red', '-gold');
+  books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 1 } });
+  gives('gold');
+  books.update(Kind.wallet, 'w', { handle: 'w', custom: { n: 2 } });
+  gives('-red');
+  gives('-gold');
+  const expected = [[], ['gold', 'red'], ['red']];
+  expect(newestOf(state, row, 0, 9).versions.map(({ labels }) => labels)).toEqual(expected);
+  const alone = [3, 2, 1].flatMap((change) => foundBy(state, findVersion(state, row, change)).versions);
+  expect(alone.map(({ labels }) => labels)).toEqual(expected);
+});
 
 test('a record is told as it was with one of its proofs, though more came and it was changed since', () => {
   const books = Books.open().wallets('w');
