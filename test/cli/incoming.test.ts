@@ -64,3 +64,19 @@ test('a segment that comes byte by byte is taken as it is', async () => {
   const bytes = Array.from(segment, (byte) => Buffer.of(byte));
   expect(await taken(bytes)).toEqual({ written: segment, refused: undefined });
 });
+
+test('a copy that goes on writes each frame once, where it belongs, however many come at once', async () => {
+  const disk = freshDisk();
+  await writeFrames(disk, [1, 2, 3]);
+  const whole = Buffer.from([...filesOf(disk).values()][0]!);
+  const chain = new FrameChain({ seq: 0, chain: null, moment: 0 }, server.verify);
+  const header = chain.takeHeader(whole);
+  const from = header + chain.take(whole, header);
+  const copy = [whole.subarray(0, from)];
+  await copyFrames('journal', from, chain, pieces([whole.subarray(from)]), async (bytes, at) => {
+    expect(at).toBe(Buffer.concat(copy).length);
+    copy.push(Buffer.from(bytes));
+  });
+  expect(copy).toHaveLength(3);
+  expect(Buffer.concat(copy).equals(whole)).toBe(true);
+});
