@@ -4,7 +4,15 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { GRANTED, isAllowed, isGranted, memberHandle, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
+import {
+  GRANTED,
+  isAllowed,
+  isGranted,
+  mayEnter,
+  memberHandle,
+  NO_ROW,
+  setServerRules,
+} from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
 import type { People } from '../../src/core/access/people.ts';
@@ -270,6 +278,19 @@ describe('two ledgers with equal names and equal rules never see each other', ()
       expect([may(2, isOne), may(2, isTwo), may(1, isOne), may(1, isTwo)]).toEqual([false, true, true, false]);
     }
   });
+});
+
+test('who the server’s rules mean by a name in one ledger is nobody in another one, however many rules there are', () => {
+  const rule = { action: 'access', record: 'any', signer: { handle: 'anna' } };
+  const world = new World({ server: [rule, rule, rule, rule, rule] });
+  const { memo } = world.state;
+  expect(memo.peopleEpoch(1)).toBe(memo.peopleEpoch(2));
+  const mayEnterAt = (ledger: number, name: string): boolean =>
+    mayEnter(world.state, ledger, Kind.wallet, NO_ROW, callerOf({ signs: [name] }));
+  for (let round = 0; round < 2; round++) {
+    expect([mayEnterAt(1, 'anna'), mayEnterAt(2, 'anna')]).toEqual([true, false]);
+    expect([mayEnterAt(2, 'anna of two'), mayEnterAt(1, 'anna of two')]).toEqual([true, false]);
+  }
 });
 
 test.each<[string, (world: World) => void]>([
