@@ -1,7 +1,7 @@
 /**
  * What room the books have left, of all that would end the process where it is used up, and each start after it that
- * reads as much: the memory that is theirs, the numbers of its rows, and V8's own heap, in which what is no record stands. Nothing new comes in
- * before that.
+ * reads as much: the memory that is theirs, the numbers of rows, and V8's own heap, in which what is no record stands.
+ * Nothing new comes in before that.
  *
  * What is new is refused first, then what goes on with what is there; some is left for what the server itself has to note.
  */

@@ -95,10 +95,10 @@ const ACTIONS: Record<Action, Reading | Writing> = {
   activate: { write: activateBridge, isBare: true },
 };
 
-/** Records stay; V8's heap has room again once what waits has come to its end. */
 const FULL_FOR_GOOD = refuseForGood(
   'The books are full: this server takes nothing new, and goes on telling what is in them',
 );
+/** Records and entries stay; V8's heap has room again once what waits has come to its end. */
 const FULL = {
   records: FULL_FOR_GOOD,
   entries: FULL_FOR_GOOD,
