@@ -150,8 +150,8 @@ const RECORDS_BYTES_MIN = 64 * MiB;
 
 /**
  * How much of this memory records, their indexes and balances may take where nobody says: the system ends a process that
- * takes more than there is. V8's own heap may take a sixth of the memory (v8-heap.ts), everything else some 400 MiB. A
- * start from a snapshot has tables and balances twice for a while, which this leaves no room for where they are most of it.
+ * takes more than there is, and each start after it that reads as much, and of a snapshot the longest part beside it that
+ * is not final (snapshot-reader.ts). V8's own heap may take a sixth of the memory (v8-heap.ts), everything else some 400 MiB.
  */
 export function recordsRoom(memoryBytes: number): number {
   const room = Math.floor(((memoryBytes - 512 * MiB) * 4) / 5 / MiB) * MiB;

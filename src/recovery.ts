@@ -102,9 +102,9 @@ function mend(options: RecoveryOptions): Recovered {
 /** Reads what is there and changes nothing. */
 export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
   const notes: string[] = [];
-  const { snapshot, refused } = readSnapshots(disk, directory, verify);
+  const { snapshot, refused } = readSnapshots(disk, directory, verify, (read) => stateOf(read, sizes));
   for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
-  const state = snapshot === null ? emptyState(entryCodec, hashSeed, sizes) : stateOf(snapshot, sizes);
+  const state = snapshot?.loaded ?? emptyState(entryCodec, hashSeed, sizes);
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const { position, entries, torn } = withRefused(refused, () => {
     const read = replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
@@ -124,8 +124,7 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
 
 /** The state that a snapshot holds. Throws where it holds none. */
 export function stateOf({ extra, parts }: SnapshotRead, sizes?: MemorySizes): State {
-  const pieces = new Map(parts.map(({ name, bytes }) => [name, bytes]));
-  return loadState(entryCodec, unpackValue(extra) as StateExtra, pieces, sizes);
+  return loadState(entryCodec, unpackValue(extra) as StateExtra, parts, sizes);
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   type MemorySizes,
   near,
   type Part,
+  type Parts,
   Table,
   U32Field,
 } from '../memory/index.ts';
@@ -265,7 +266,7 @@ export class Balances {
     return this.#parts().flatMap((part) => part.dump());
   }
 
-  load(parts: Map<string, Uint8Array>): void {
+  load(parts: Parts): void {
     const isIndexed = !parts.has(`${UNSEEDED_INDEX}.head`);
     for (const part of this.#parts()) if (isIndexed || part !== this.#table) part.load(parts);
     if (!isIndexed) for (let slot = 0; slot < this.size; slot++) this.#index(slot);

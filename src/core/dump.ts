@@ -3,7 +3,7 @@
  * do not follow from rows. What does follow (threads, norms, ranks, used proofs …) lies in no snapshot: it is restored
  * here, from the entries.
  */
-import { type MemorySizes, type Part, rowsOf } from '../memory/index.ts';
+import { type MemorySizes, type Part, type Parts, rowsOf } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
 import { addCount, addOwnStatus } from './counts.ts';
 import { EntryType, POSTING_WIDTH, throughAt } from './entry.ts';
@@ -16,7 +16,7 @@ import { dataOf, entryAt, intentIn, ledgerInfo, readRow, typeAt, versionAt } fro
 import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
-export { bytesOf, dropParts, type FinalPart, type Part, piecesOf } from '../memory/index.ts';
+export { bytesOf, dropParts, type FinalPart, type Part, type Parts, piecesOf } from '../memory/index.ts';
 
 /** The few things of the V8 heap that do not follow from rows. Plain data. */
 export interface StateExtra {
@@ -57,12 +57,7 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
 }
 
 /** The state of which this is a dump. Throws where parts are missing or do not fit. */
-export function loadState(
-  codec: EntryCodec,
-  extra: StateExtra | OlderExtra,
-  parts: Map<string, Uint8Array>,
-  sizes?: MemorySizes,
-): State {
+export function loadState(codec: EntryCodec, extra: StateExtra | OlderExtra, parts: Parts, sizes?: MemorySizes): State {
   const state = emptyState(codec, extra.hashSeed, sizes);
   for (const structure of structures(state)) structure.load(parts);
   state.tokens.load(parts, extra.tokens);
@@ -90,7 +85,7 @@ export function loadState(
   return state;
 }
 
-function mapsIn(extra: StateExtra | OlderExtra, parts: Map<string, Uint8Array>) {
+function mapsIn(extra: StateExtra | OlderExtra, parts: Parts) {
   if ('supply' in extra) return { ...extra, labels: extra.labels ?? [] };
   return {
     supply: rowsOf<SupplyRow>(parts, 'supply'),

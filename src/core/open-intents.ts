@@ -4,7 +4,7 @@
  *
  * What always holds: an intent in here is never changed, only replaced.
  */
-import { HeldMap, LongMap, near, type OpenPart, rowsOf } from '../memory/index.ts';
+import { HeldMap, LongMap, near, type OpenPart, type Parts, rowsOf } from '../memory/index.ts';
 import type { IntentStatus } from './entry.ts';
 
 /** An intent on its way, by what clearing needs to know of it. */
@@ -153,7 +153,7 @@ export class OpenIntents {
    * Takes over what a dump gave, and of those that hold the wallets from elsewhere where it lacks them. There may be so many
    * that V8 could not hold them twice: the few that are late are held.
    */
-  load(parts: Map<string, Uint8Array>, walletsOf: (row: number) => readonly number[]): void {
+  load(parts: Parts, walletsOf: (row: number) => readonly number[]): void {
     const late = [...byOrder(parts, true)].sort(([one], [other]) => one - other);
     let taken = 0;
     for (const row of byOrder(parts, false)) {
@@ -191,7 +191,7 @@ function rowOf(row: number, intent: OpenIntent): Row {
 }
 
 /** Of the rows of a dump those that stand in order, or those that are late: behind a higher one, since they changed meanwhile. */
-function* byOrder(parts: Map<string, Uint8Array>, isLate: boolean): Generator<Row> {
+function* byOrder(parts: Parts, isLate: boolean): Generator<Row> {
   let highest = -1;
   for (const row of rowsOf<Row>(parts, OPEN_PART)) {
     if (row[0] <= highest === isLate) yield row;

@@ -9,7 +9,7 @@
  * Ids lie in columns, so that a million of them is in a snapshot without being packed. Slots of tokens with one end
  * form a chain; those that were forgotten form another, and are used again.
  */
-import { hashText, type MemorySizes, type Part, Table, U32Column } from '../memory/index.ts';
+import { hashText, type MemorySizes, type Part, type Parts, Table, U32Column } from '../memory/index.ts';
 import { assert } from './refusal.ts';
 
 /** Longest life of a token that is good only once, and by how much its clock may be ahead of ours. */
@@ -165,7 +165,7 @@ export class UsedTokens {
     return this.#structures.flatMap((structure) => structure.dump());
   }
 
-  load(parts: Map<string, Uint8Array>, extra: UsedTokensExtra): void {
+  load(parts: Parts, extra: UsedTokensExtra): void {
     for (const structure of this.#structures) structure.load(parts);
     for (const [end, slot] of extra.chains) {
       this.#chains.set(end, slot);

@@ -12,6 +12,6 @@ export { Heap, type HeapRoom } from './heap.ts';
 export { HeldMap, rowsOf } from './held-map.ts';
 export { F64Field, Lines, U8Field, U16Field, U32Field } from './lines.ts';
 export { LongMap, near, scattered, scatteredAddress } from './long-map.ts';
-export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part, piecesOf } from './parts.ts';
+export { bytesOf, dropParts, type FinalPart, type OpenPart, type Part, type Parts, piecesOf } from './parts.ts';
 export type { MemorySizes } from './sizes.ts';
 export { Table } from './table.ts';

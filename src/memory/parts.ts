@@ -58,8 +58,12 @@ export function bytesOf(part: Part): Uint8Array {
   return bytes;
 }
 
-/** Where `load` finds parts by name: a Map, or anything that reads them one by one. */
+/**
+ * Where `load` finds parts by name: a Map, or anything that reads them one by one. What `get` gives is good until it is
+ * asked for the next, but for a final part: who needs it longer copies it.
+ */
 export interface Parts {
+  has(name: string): boolean;
   get(name: string): Uint8Array | undefined;
 }
 

@@ -1,13 +1,19 @@
 /**
- * Finds the newest snapshot that is whole, and reads it. One that is not is passed over with the reason:
+ * Finds the newest snapshot that is whole, and has it loaded. One that is not is passed over with the reason:
  * the one before it and the journal lead to the same state.
+ *
+ * Parts that are not final are read twice: all of them for the hash, a piece at a time, and then each when it is asked for,
+ * into memory that they share. Kept from the first time they would be there twice, as they were read and where they go to:
+ * a start would take much more memory than the server that took the snapshot.
  *
  * What always holds: a snapshot is handed on only when every byte of it and of its parts was read and fits
  * its hashes, and the hash carries the server's signature; what it says of other files is believed when its own file fits.
+ * What a part is loaded from is what was hashed.
  */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
+import type { Parts } from '../core/dump.ts';
 import { type Disk, type DiskFile, readAll, readAllLater, withFile } from './disk.ts';
 import { rememberPart } from './final-parts.ts';
 import { crc, type VerifyHash } from './format.ts';
@@ -39,21 +45,23 @@ export interface RefusedSnapshot {
   kind: DamageKind;
 }
 
-export interface ReadPart {
-  name: string;
-  final: boolean;
-  bytes: Uint8Array;
-}
-
 /** What was taken, as it was. */
 export interface SnapshotRead extends JournalPosition {
   extra: Uint8Array;
-  parts: ReadPart[];
+  parts: SnapshotParts;
 }
 
-interface ReadSnapshotsResult {
-  /** The newest whole one, or null. Each final part has shared memory of its own. */
-  snapshot: SnapshotRead | null;
+/** What became of a snapshot that is whole. */
+export interface SnapshotLoaded<T> extends JournalPosition {
+  loaded: T;
+}
+
+/** Makes of a snapshot what its parts are read for; when it returns they can be read no more. */
+export type LoadSnapshot<T> = (snapshot: SnapshotRead) => T;
+
+interface ReadSnapshotsResult<T> {
+  /** The newest whole one, or null. */
+  snapshot: SnapshotLoaded<T> | null;
   /** Those passed over on the way, newest first. */
   refused: RefusedSnapshot[];
 }
@@ -74,12 +82,17 @@ const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
 /**
  * The newest snapshot that is whole, null where none is, and why newer ones were refused. Throws what the disk throws
- * where the fault is not the snapshot's, as where this user may not read it.
+ * where the fault is not the snapshot's, as where this user may not read it, and what `load` throws.
  */
-export function readSnapshots(disk: Disk, directory: string, verify: VerifyHash): ReadSnapshotsResult {
+export function readSnapshots<T>(
+  disk: Disk,
+  directory: string,
+  verify: VerifyHash,
+  load: LoadSnapshot<T>,
+): ReadSnapshotsResult<T> {
   const refused: RefusedSnapshot[] = [];
   for (const name of disk.exists(directory) ? listSnapshots(disk, directory) : []) {
-    const read = readSnapshot(disk, directory, name, verify);
+    const read = readSnapshot(disk, directory, name, verify, load);
     if (!('reason' in read)) return { snapshot: read, refused };
     refused.push(read);
   }
@@ -87,21 +100,28 @@ export function readSnapshots(disk: Disk, directory: string, verify: VerifyHash)
 }
 
 /** The one of this name, or why it is refused. Throws as `readSnapshots` does. */
-export function readSnapshot(
+export function readSnapshot<T>(
   disk: Disk,
   directory: string,
   name: string,
   verify: VerifyHash,
-): SnapshotRead | RefusedSnapshot {
+  load: LoadSnapshot<T>,
+): SnapshotLoaded<T> | RefusedSnapshot {
+  // What goes wrong in `load` itself says nothing against the files.
+  let isOfFiles = (_error: unknown) => true;
   try {
     return withFile(disk, join(directory, name), 'read', (file) => {
       const outline = readOutline(file, verify);
-      if (outline.manifest.seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${outline.manifest.seq}`);
-      return readContent(disk, directory, file, outline);
+      const { seq, chain, moment, extra } = outline.manifest;
+      if (seq !== snapshotSeq(name)) throw new SnapshotError(`it is of entry ${seq}`);
+      const parts = readParts(disk, directory, file, outline);
+      isOfFiles = (error) => error === parts.failure;
+      return { seq, chain, moment, loaded: load({ seq, chain, moment, extra, parts }) };
     });
   } catch (error) {
     const code = errorCode(error);
-    if ((!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code)) throw error;
+    if (!isOfFiles(error) || (!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code))
+      throw error;
     const kind = error instanceof SnapshotError ? error.kind : 'other';
     return { file: name, reason: (error as Error).message, kind };
   }
@@ -156,48 +176,121 @@ export async function hashUpTo(file: DiskFile, end: number): Promise<Uint8Array>
   return sha.digest();
 }
 
-/** Node hashes less than 2 GiB in one call. */
-const HASHED_BYTES_MAX = 1024 * 1024 * 1024;
-
 /** Its own file first: what it says of other files is the server's only where its hash fits. */
-function readContent(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotRead {
-  const { seq, chain, moment, extra, parts: rows } = outline.manifest;
-  const opens = readOpenParts(file, outline);
+function readParts(disk: Disk, directory: string, file: DiskFile, outline: Outline): SnapshotParts {
+  const { parts: rows } = outline.manifest;
+  const opens = hashOpenParts(file, outline);
   const finals = readFinalParts(disk, directory, rows);
-  const parts = rows.map((row) => {
-    const bytes = (row.final ? finals : opens).get(row)!;
-    return { name: row.name, final: row.final, bytes };
-  });
-  return { seq, chain, moment, extra, parts };
+  return new SnapshotParts(file, rows, opens, finals);
+}
+
+/** A part that lies in the snapshot's file. */
+interface OpenPart {
+  row: PartRow;
+  /** Its first byte in the file. */
+  at: number;
+  /** The hash of the file up to there, and up to its end; both may go on. */
+  before: Hash;
+  after: Hash;
 }
 
 /** The parts that lie in the file itself, all of which fits its hash. */
-function readOpenParts(file: DiskFile, { header, manifest, manifestBytes, foot }: Outline): Map<PartRow, Uint8Array> {
-  const parts = new Map<PartRow, Uint8Array>();
-  const sha = createHash('sha256').update(header);
+function hashOpenParts(file: DiskFile, { header, manifest, manifestBytes, foot }: Outline): OpenPart[] {
+  const rows = manifest.parts.filter(({ final }) => !final);
+  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, longest(rows)));
+  const parts: OpenPart[] = [];
+  let sha = createHash('sha256').update(header);
   let at = SNAPSHOT_HEADER_BYTES;
-  for (const row of manifest.parts) {
-    if (row.final) continue;
-    const bytes = readPiece(file, row.bytes, at);
-    for (let from = 0; from < bytes.length; from += HASHED_BYTES_MAX)
-      sha.update(bytes.subarray(from, from + HASHED_BYTES_MAX));
+  for (const row of rows) {
+    const before = sha;
+    sha = before.copy();
+    for (const read of piecesIn(file, at, row.bytes, piece)) sha.update(read);
+    parts.push({ row, at, before, after: sha });
     at += row.bytes;
-    parts.set(row, bytes);
   }
-  if (!equalBytes(sha.update(manifestBytes).digest(), foot.hash)) throw damagedPart(parts);
+  if (!equalBytes(sha.copy().update(manifestBytes).digest(), foot.hash)) throw damagedPart(file, parts, piece);
   return parts;
 }
 
 /** Which part it is that the hash over all does not fit for: their CRCs tell, and are asked only then. */
-function damagedPart(parts: ReadonlyMap<PartRow, Uint8Array>): SnapshotError {
-  let at = SNAPSHOT_HEADER_BYTES;
-  for (const [row, bytes] of parts) {
-    if (crc(bytes, 0, bytes.length) !== row.crc) {
+function damagedPart(file: DiskFile, parts: readonly OpenPart[], piece: Buffer): SnapshotError {
+  for (const { row, at } of parts) {
+    let sum = 0;
+    for (const read of piecesIn(file, at, row.bytes, piece)) sum = crc(read, 0, read.length, sum);
+    if (sum !== row.crc) {
       return new SnapshotError(`it is damaged between bytes ${at} and ${at + row.bytes}: its part ${row.name}`);
     }
-    at += row.bytes;
   }
   return new SnapshotError('it is damaged: its hash does not fit');
+}
+
+/** So many bytes of a file from `at` on, read into `piece` as often as it takes. */
+function* piecesIn(file: DiskFile, at: number, count: number, piece: Buffer): Generator<Buffer> {
+  for (let done = 0; done < count; done += piece.length) {
+    const wanted = piece.subarray(0, count - done);
+    fillFrom(file, wanted, at + done);
+    yield wanted;
+  }
+}
+
+function longest(rows: readonly PartRow[]): number {
+  return rows.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+}
+
+/** The parts of a snapshot that is whole, by name. */
+export class SnapshotParts implements Parts {
+  /** Why one could not be read again; null as long as that did not happen. */
+  failure: unknown = null;
+  readonly rows: readonly PartRow[];
+  readonly #file: DiskFile;
+  readonly #opens: Map<string, OpenPart>;
+  readonly #finals: ReadonlyMap<string, Uint8Array>;
+  /** Where those that are not final are read to, one after the other. */
+  #shared: Buffer | null = null;
+
+  constructor(
+    file: DiskFile,
+    rows: readonly PartRow[],
+    opens: readonly OpenPart[],
+    finals: ReadonlyMap<PartRow, Uint8Array>,
+  ) {
+    this.#file = file;
+    this.rows = rows;
+    this.#opens = new Map(opens.map((part) => [part.row.name, part]));
+    this.#finals = new Map(Array.from(finals, ([{ name }, bytes]) => [name, bytes]));
+  }
+
+  has(name: string): boolean {
+    return this.#opens.has(name) || this.#finals.has(name);
+  }
+
+  /** A final part in shared memory of its own; another one, until the next is asked for. */
+  get(name: string): Uint8Array | undefined {
+    const part = this.#opens.get(name);
+    if (part === undefined) return this.#finals.get(name);
+    try {
+      return this.#read(part);
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  }
+
+  #read({ row, at, before, after }: OpenPart): Uint8Array {
+    this.#shared ??= Buffer.allocUnsafeSlow(longest(Array.from(this.#opens.values(), (part) => part.row)));
+    // Not as a Buffer, whose slices are no copies.
+    const bytes = new Uint8Array(this.#shared.buffer, 0, row.bytes);
+    const sha = before.copy();
+    for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+      const piece = bytes.subarray(from, from + PIECE_BYTES);
+      fillFrom(this.#file, piece, at + from);
+      sha.update(piece);
+    }
+    if (equalBytes(sha.digest(), after.copy().digest())) return bytes;
+    throw new SnapshotError(
+      `it changed between bytes ${at} and ${at + row.bytes} while it was read: its part ${row.name}`,
+    );
+  }
 }
 
 /** The final parts, each in shared memory of its own, read by this thread and hashed by others meanwhile. */

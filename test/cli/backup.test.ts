@@ -18,7 +18,6 @@ import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { pin } from '../../src/storage/pinned.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
-import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
 import { DIRECTORY, MAIN_LEDGER, SERVER, signHash, verifyHash } from '../engine/house.ts';
@@ -26,6 +25,7 @@ import { live, lived, type Shape } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { crowd, judge } from '../engine/process.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { readInFull } from '../storage/kit.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { makeKit } from '../support/kit.ts';
@@ -273,7 +273,7 @@ describe('a copy whose snapshot the server has signed, and that is', () => {
   async function copied(change: Partial<SnapshotContent>): Promise<FakeDisk> {
     const { disk } = await lived('pruned');
     copyBooks(disk, DIRECTORY, TO, false);
-    const { snapshot } = readSnapshots(disk, TO, verifyHash);
+    const { snapshot } = readInFull(disk, TO, verifyHash);
     for (const name of disk.readdir(TO)) if (name.startsWith('snapshot-')) disk.put(join(TO, name), null);
     const parts = snapshot!.parts.map(
       ({ name, final, bytes }): Part => (final ? { name, final, bytes } : { name, final, pieces: [bytes] }),

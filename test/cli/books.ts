@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
 import { isUsageError } from '../../src/cli/usage.ts';
-import { dumpState, loadState, type StateExtra } from '../../src/core/dump.ts';
+import { dumpState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import type { State } from '../../src/core/state.ts';
 import { type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { sign, verifyBy } from '../../src/proof/verify.ts';
-import { entryCodec } from '../../src/storage/codec.ts';
+import { stateOf } from '../../src/recovery.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { type EntryFormat, JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
@@ -22,7 +22,7 @@ import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { snapshotName } from '../../src/storage/snapshot-format.ts';
 import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { errorText } from '../../src/storage/system-error.ts';
-import { packValue, unpackValue } from '../../src/storage/values.ts';
+import { packValue } from '../../src/storage/values.ts';
 import { commit } from '../storage/kit.ts';
 import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
 import { directoryCopy, freshDirectory, makeDirectory } from '../support/directory.ts';
@@ -322,11 +322,14 @@ export async function resnapped(
   key = keyIn(directory),
 ): Promise<string> {
   const copy = copyOf(directory);
-  const { snapshot } = readSnapshots(realDisk, copy, () => true);
-  const { seq, chain, moment } = snapshot!;
-  const pieces = new Map(snapshot!.parts.map(({ name, bytes }) => [name, bytes]));
-  const state = loadState(entryCodec, unpackValue(snapshot!.extra) as StateExtra, pieces);
-  unlinkSync(join(copy, snapshotName(snapshot!.seq)));
+  const { snapshot } = readSnapshots(
+    realDisk,
+    copy,
+    () => true,
+    (read) => stateOf(read),
+  );
+  const { seq, chain, moment, loaded: state } = snapshot!;
+  unlinkSync(join(copy, snapshotName(seq)));
   const { extra } = dumpState(state);
   lie(state, extra);
   const { parts } = dumpState(state);

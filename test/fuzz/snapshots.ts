@@ -10,10 +10,9 @@ import { crc, sha256 } from '../../src/storage/format.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
 import { FOOT_BYTES, packFoot, snapshotSeq, unpackFoot } from '../../src/storage/snapshot-format.ts';
-import { readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
 import { House, recoverFrom } from '../engine/house.ts';
 import type { Schedule } from '../storage/fake-disk.ts';
-import { DIRECTORY, diskOf, filesOf, freshDisk, server } from '../storage/kit.ts';
+import { DIRECTORY, diskOf, filesOf, freshDisk, readInFull, server, type WholeSnapshot } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { stateDigest } from '../support/state-digest.ts';
 import { mutate } from './bytes.ts';
@@ -56,7 +55,7 @@ async function takeTwo() {
   return { files: filesOf(disk), texts };
 }
 
-function textOf({ seq, chain, moment, extra, parts }: SnapshotContent | SnapshotRead): string {
+function textOf({ seq, chain, moment, extra, parts }: SnapshotContent | WholeSnapshot): string {
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
   return JSON.stringify([
     seq,
@@ -80,7 +79,7 @@ export async function fuzzSnapshots(seed: number): Promise<string[]> {
   if (how !== 'spoilt') reseal(dice, files, how === 'signed');
   else for (let left = 1 + dice.few(4); left > 0; left--) spoil(dice, files, [...files.keys()]);
   const disk = diskOf(files, 1, inTurns);
-  const { allocated, outcome } = measured(() => readSnapshots(disk, DIRECTORY, server.verify));
+  const { allocated, outcome } = measured(() => readInFull(disk, DIRECTORY, server.verify));
   const size = sizeOf(files);
   assert.ok(allocated <= 16 * size + (1 << 16), `${allocated} bytes of memory for ${size} of files`);
   if (outcome instanceof Error) throw outcome;

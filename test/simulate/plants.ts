@@ -375,8 +375,8 @@ export const PLANTS: Plant[] = [
     'a snapshot is believed without its sums',
     [
       'src/storage/snapshot-reader.ts',
-      'if (!equalBytes(sha.update(manifestBytes).digest(), foot.hash)) throw',
-      'if (!equalBytes(sha.update(manifestBytes).digest(), foot.hash) && parts.size === 0) throw',
+      'if (!equalBytes(sha.copy().update(manifestBytes).digest(), foot.hash)) throw',
+      'if (!equalBytes(sha.copy().update(manifestBytes).digest(), foot.hash) && parts.length === 0) throw',
     ],
   ],
   // Two servers of which neither sees the other

@@ -11,11 +11,10 @@ import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { cutTornTail } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
-import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { errorCode } from '../../src/storage/system-error.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FakeDisk } from './fake-disk.ts';
-import { readFrames, server, writeFrames } from './kit.ts';
+import { readFrames, readInFull, server, writeFrames } from './kit.ts';
 
 const root = freshDirectory();
 
@@ -154,7 +153,7 @@ describe.each([
       const content = { seq, chain: new Uint8Array(32), moment: seq, extra: new Uint8Array(3), parts };
       await takeSnapshot(disk, books, content, server);
     }
-    const { snapshot } = readSnapshots(disk, books, server.verify);
+    const { snapshot } = readInFull(disk, books, server.verify);
     expect(snapshot?.seq).toBe(3);
     for (const [index, part] of snapshot!.parts.entries()) {
       expect(Buffer.compare(part.bytes, bytes[index]!)).toBe(0);

@@ -7,10 +7,11 @@ import { type Entry, EntryType, type IntentEntry, type Outcome, type StoredProof
 import { Kind } from '../../src/core/kinds.ts';
 import { encode } from '../../src/storage/codec.ts';
 import type { Disk } from '../../src/storage/disk.ts';
-import { sha256 } from '../../src/storage/format.ts';
+import { sha256, type VerifyHash } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, type JournalOptions, type JournalPosition } from '../../src/storage/journal.ts';
 import { cutTornTail, readJournal } from '../../src/storage/journal-reader.ts';
+import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { FakeDisk, randomFrom, type Schedule } from './fake-disk.ts';
 
 export const DIRECTORY = '/books';
@@ -44,6 +45,30 @@ export function signerOf(key: string): {
 }
 
 export const server = signerOf('this server');
+
+export interface ReadPart {
+  name: string;
+  final: boolean;
+  bytes: Uint8Array;
+}
+
+/** A snapshot with all its parts at once. */
+export interface WholeSnapshot extends JournalPosition {
+  extra: Uint8Array;
+  parts: ReadPart[];
+}
+
+/** The newest whole snapshot with all its parts; of the final ones, the memory that they were read into. */
+export function readInFull(disk: Disk, directory: string, verify: VerifyHash) {
+  const { snapshot, refused } = readSnapshots(disk, directory, verify, ({ parts, ...rest }): WholeSnapshot => {
+    const read = ({ name, final }: { name: string; final: boolean }) => {
+      const bytes = parts.get(name)!;
+      return { name, final, bytes: final ? bytes : bytes.slice() };
+    };
+    return { ...rest, parts: parts.rows.map(read) };
+  });
+  return { snapshot: snapshot?.loaded ?? null, refused };
+}
 
 /** Entries one after the other, of all types, the same for the same seed. */
 export function entriesFrom(seed: number): () => Entry {

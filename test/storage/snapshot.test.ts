@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
-import { realDisk } from '../../src/storage/disk.ts';
+import { realDisk, withFile } from '../../src/storage/disk.ts';
 import { crc } from '../../src/storage/format.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { type SnapshotContent, takeSnapshot } from '../../src/storage/snapshot.ts';
@@ -21,12 +21,24 @@ import {
   unpackFoot,
   unpackManifest,
 } from '../../src/storage/snapshot-format.ts';
-import { listSnapshots, type ReadPart, readSnapshots, type SnapshotRead } from '../../src/storage/snapshot-reader.ts';
+import { type LoadSnapshot, listSnapshots, readSnapshots } from '../../src/storage/snapshot-reader.ts';
+import { measured } from '../fuzz/memory.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
 import { slow } from '../support/slow.ts';
 import { FakeDisk, type Fault, randomFrom } from './fake-disk.ts';
-import { DIRECTORY, filesOf, freshDisk, readFrames, server, signerOf, writeFrames } from './kit.ts';
+import {
+  DIRECTORY,
+  filesOf,
+  freshDisk,
+  type ReadPart,
+  readFrames,
+  readInFull,
+  server,
+  signerOf,
+  type WholeSnapshot,
+  writeFrames,
+} from './kit.ts';
 
 const random = randomFrom(11);
 const noise = (length: number) => Uint8Array.from({ length }, () => Math.floor(random() * 256));
@@ -45,12 +57,12 @@ function contentAt(position: JournalPosition, parts: Part[]): SnapshotContent {
 
 const fresh = () => freshDisk(1, (run) => setImmediate(run));
 
-const read = (disk: FakeDisk) => readSnapshots(disk, DIRECTORY, server.verify);
+const read = (disk: FakeDisk) => readInFull(disk, DIRECTORY, server.verify);
 const take = (disk: FakeDisk, content: SnapshotContent) => takeSnapshot(disk, DIRECTORY, content, server);
 
 const bytesOf = (part: Part | ReadPart) =>
   'bytes' in part ? part.bytes : Buffer.concat(Array.from(part.pieces, (piece) => piece.slice()));
-const plain = (content: SnapshotContent | SnapshotRead | null) =>
+const plain = (content: SnapshotContent | WholeSnapshot | null) =>
   content === null
     ? null
     : {
@@ -118,7 +130,7 @@ describe('a snapshot', () => {
     const pieces = Array.from({ length: 2049 }, () => piece);
     const content = contentAt(START, [{ name: 'long', final: false, pieces }]);
     await takeSnapshot(realDisk, directory, content, server);
-    const { snapshot, refused } = readSnapshots(realDisk, directory, server.verify);
+    const { snapshot, refused } = readInFull(realDisk, directory, server.verify);
     expect([refused, snapshot?.parts[0]?.bytes.length]).toEqual([[], 2049 * 2 ** 20]);
   });
 
@@ -183,6 +195,67 @@ describe('a snapshot', () => {
   });
 });
 
+describe('parts that are not final', () => {
+  const name = 'snapshot-00000000000000000006.ays';
+  const parts = () => ['one', 'two'].map((name) => part(name, false, 3000));
+
+  /** Two snapshots, and the newest whole one of them loaded when `between` has had its way with the newer. */
+  async function loaded(between: (disk: FakeDisk, path: string) => void) {
+    const disk = fresh();
+    await take(disk, contentAt(START, []));
+    await take(disk, contentAt({ ...START, seq: 6 }, parts()));
+    return readSnapshots(disk, DIRECTORY, server.verify, ({ seq, parts }) => {
+      if (seq === 6) between(disk, `${DIRECTORY}/${name}`);
+      return parts.rows.map((row) => Buffer.from(parts.get(row.name)!));
+    });
+  }
+
+  test('are never in memory all at once: a start took up to 1.6 times the memory of the server that had stopped', async () => {
+    const disk = fresh();
+    const bytes = 1_000_000;
+    const names = Array.from({ length: 16 }, (_, index) => `part-${index}`);
+    await take(
+      disk,
+      contentAt(
+        START,
+        names.map((name) => ({ name, final: false, pieces: [Buffer.alloc(bytes, name)] })),
+      ),
+    );
+    const load: LoadSnapshot<void> = ({ parts }) => {
+      for (const name of names) expect(Buffer.compare(parts.get(name)!, Buffer.alloc(bytes, name))).toBe(0);
+    };
+    const { allocated, outcome } = measured(() => readSnapshots(disk, DIRECTORY, server.verify, load));
+    expect(outcome).toMatchObject({ snapshot: { seq: 5 }, refused: [] });
+    // The parts that are expected, one of ours, and a piece of one.
+    expect(allocated - names.length * bytes).toBeLessThan(2 * bytes);
+  });
+
+  test('that change between the hash over all and their turn are not taken', async () => {
+    const { snapshot, refused } = await loaded((disk, path) =>
+      withFile(disk, path, 'write', (file) => file.write(Uint8Array.of(1, 2, 3), 0, 3, 4000)),
+    );
+    expect(snapshot?.seq).toBe(5);
+    const reason = 'it changed between bytes 3012 and 6012 while it was read: its part two';
+    expect(refused).toEqual([{ file: name, reason, kind: 'other' }]);
+  });
+
+  test('that cannot be read when it is their turn are not taken, unless that is no fault of theirs', async () => {
+    const { snapshot, refused } = await loaded((disk, path) => disk.inject({ call: 'read', path, code: 'EIO' }));
+    expect([snapshot?.seq, refused.length]).toEqual([5, 1]);
+    const short = await loaded((disk, path) => withFile(disk, path, 'write', (file) => file.truncate(5000)));
+    expect([short.snapshot?.seq, short.refused[0]?.reason]).toEqual([5, 'it ends while being read']);
+    await expect(loaded((disk, path) => disk.inject({ call: 'read', path, code: 'ENOMEM' }))).rejects.toThrow('ENOMEM');
+  });
+
+  test('may be no state: what goes wrong in loading them, whatever its code, is not passed over', async () => {
+    const error = Object.assign(new Error('no state'), { code: 'EIO' });
+    const loading = loaded(() => {
+      throw error;
+    });
+    await expect(loading).rejects.toBe(error);
+  });
+});
+
 describe('final parts', () => {
   const partFiles = (disk: FakeDisk) => disk.readdir(DIRECTORY).filter((name) => name.startsWith('part-'));
 
@@ -220,7 +293,7 @@ describe('final parts', () => {
     await take(disk, contentAt(START, [{ name: 'chunk-0', final: true, bytes: new Uint8Array(buffer, 0, 3000) }]));
     const other = contentAt({ ...START, seq: 6 }, [{ name, final: true, bytes: new Uint8Array(buffer, from, length) }]);
     await takeSnapshot(disk, directory, other, server);
-    expect(plain(readSnapshots(disk, directory, server.verify).snapshot)).toEqual(plain(other));
+    expect(plain(readInFull(disk, directory, server.verify).snapshot)).toEqual(plain(other));
   });
 
   test('whose file is gone or cut short are written again', async () => {

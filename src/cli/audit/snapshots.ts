@@ -6,7 +6,7 @@ import type { Disk } from '../../storage/disk.ts';
 import type { VerifyHash } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
-import { readSnapshot } from '../../storage/snapshot-reader.ts';
+import { readSnapshot, type SnapshotRead } from '../../storage/snapshot-reader.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { FoundError } from './finding.ts';
 
@@ -23,19 +23,22 @@ export function loadSnapshot(
   verify: VerifyHash,
   sizes?: MemorySizes,
 ): LoadedSnapshot {
-  const read = readSnapshot(disk, directory, name, verify);
   const place = { file: join(directory, name), seq: snapshotSeq(name) };
+  const load = (snapshot: SnapshotRead) => {
+    try {
+      return stateOf(snapshot, sizes);
+    } catch (error) {
+      if (isOutOfMemory(error) || error === snapshot.parts.failure) throw error;
+      throw new FoundError('lie', place, `it is no state: ${(error as Error).message}`);
+    }
+  };
+  const read = readSnapshot(disk, directory, name, verify, load);
   if ('reason' in read) {
     const { reason } = read;
     throw new FoundError(read.kind === 'unsigned' ? 'lie' : 'damage', { ...place, byte: byteOf(reason) }, reason);
   }
-  const { seq, chain, moment } = read;
-  try {
-    return { file: name, seq, chain, moment, state: stateOf(read, sizes) };
-  } catch (error) {
-    if (isOutOfMemory(error)) throw error;
-    throw new FoundError('lie', place, `it is no state: ${(error as Error).message}`);
-  }
+  const { seq, chain, moment, loaded: state } = read;
+  return { file: name, seq, chain, moment, state };
 }
 
 /** Where in the file, as far as the reader said. */
