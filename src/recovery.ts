@@ -88,15 +88,22 @@ export function show(options: RecoveryOptions): Recovered {
 
 /** Reads them, and cuts or puts back what may be. */
 function mend(options: RecoveryOptions): Recovered {
+  const read = readMended(options);
+  if ('state' in read) return read;
+  const { file, byte, note } = read;
+  const { torn, ...mended } = readBooks(options);
+  if (torn !== null) throw new DamageError(join(options.directory, file), byte, NOT_PUT_BACK);
+  return { ...mended, notes: [note, ...mended.notes] };
+}
+
+/** Where a byte was put back, which and no more: they are to be read again, and would be in memory twice. */
+function readMended(options: RecoveryOptions): Recovered | { file: string; byte: number; note: string } {
   const { disk, directory, verify } = options;
   const { torn, ...recovered } = readBooks(options);
   if (torn === null) return recovered;
   const { note, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
-  if (byte === null) return { ...recovered, notes: [...recovered.notes, note] };
-  const again = readBooks(options);
-  if (again.torn !== null) throw new DamageError(join(directory, torn.file), byte, NOT_PUT_BACK);
-  const { torn: _, ...mended } = again;
-  return { ...mended, notes: [note, ...mended.notes] };
+  if (byte !== null) return { file: torn.file, byte, note };
+  return { ...recovered, notes: [...recovered.notes, note] };
 }
 
 /** Reads what is there and changes nothing. */
