@@ -48,8 +48,9 @@ export class Room {
   whatIsFull(isNew: boolean): Fullness | null {
     const most = 1 - (isNew ? KEPT_FROM_NEW : KEPT_FOR_OWN);
     const { heap } = this.#state;
-    if (this.recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
+    // First, since of full records nobody would hear that a token cannot be written down either.
     if (rowsTaken(this.#state) > most) return 'entries';
+    if (this.recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
     return this.v8Share() > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
   }
 }

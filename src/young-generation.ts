@@ -54,6 +54,7 @@ function oldGenerationBytesMax(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
   const flags = [...(process.env.NODE_OPTIONS ?? '').split(/\s+/), ...process.execArgv];
   const given = flags.map((flag) => /^--max[-_]semi[-_]space[-_]size=(\d+)$/.exec(flag)?.[1]).findLast(Boolean);
-  // By itself it takes no larger ones.
-  return given === undefined ? Math.max(limit - 3 * SEMI_SPACE_MIB * MIB, limit / 2) : limit - 3 * Number(given) * MIB;
+  // By itself it takes no larger ones; what it is given it takes as the next power of two.
+  if (given === undefined) return Math.max(limit - 3 * SEMI_SPACE_MIB * MIB, limit / 2);
+  return limit - 3 * 2 ** Math.ceil(Math.log2(Math.max(1, Number(given)))) * MIB;
 }

@@ -61,6 +61,13 @@ describe('the young generation', () => {
     expect(measureFirst(...YOUNG_GENERATION_FLAGS, `--max-old-space-size=${heap}`)).toEqual([size, null, long]);
   });
 
+  test('of spaces of a size of one’s own, which V8 takes as a power of two, leaves what they leave', () => {
+    const [, , long] = measureFirst(
+      ...['--max-semi-space-size=65', '--min-semi-space-size=16', '--max-old-space-size=256'],
+    );
+    expect(long).toBe(224);
+  });
+
   test('that begins large where there is no room for it is told at the start', () => {
     const [, said] = measureFirst(...LARGE, '--max-old-space-size=128');
     expect(said).toMatch(/128 MiB.*too little for --min-semi-space-size=64.*--min-semi-space-size=16/);
