@@ -3,7 +3,6 @@
  * what was destroyed. Balances of now must also be those that a server shows.
  */
 import { Kind } from '../core/kinds.ts';
-import { nameAt } from '../core/past.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import type { State } from '../core/state.ts';
@@ -93,7 +92,7 @@ function* balancesOf(state: State, { past, sums }: Trial, only: number): Generat
   for (const { symbol, unit } of sums) {
     for (const [row, { available, reserved }] of past.money.bySymbol.get(symbol)!) {
       if (only >= 0 && row !== only) continue;
-      yield { wallet: nameAt(state, row, past.address), luid: namesOf(state, row).luid, unit, available, reserved };
+      yield { wallet: past.nameOf(row), luid: namesOf(state, row).luid, unit, available, reserved };
     }
   }
 }

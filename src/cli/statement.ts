@@ -1,7 +1,6 @@
 /** `ayni statement <dir> <wallet>`: all that changed the balances of a wallet, or of all, between two moments. */
 import { resolve } from 'node:path';
 import { Kind } from '../core/kinds.ts';
-import { nameAt } from '../core/past.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import type { State } from '../core/state.ts';
@@ -94,7 +93,7 @@ interface WalletNames {
 type Namer = ((wallet: number) => WalletNames) | null;
 
 function namer(state: State, statement: Statement): Namer {
-  return (wallet) => ({ handle: nameAt(state, wallet, statement.address), luid: namesOf(state, wallet).luid });
+  return (wallet) => ({ handle: statement.nameOf(wallet), luid: namesOf(state, wallet).luid });
 }
 
 function momentOf({ entry }: Moved): string {

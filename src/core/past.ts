@@ -4,6 +4,7 @@ import { EntryType, type IntentStatus, type StoredProof, statusAfter } from './e
 import { lastGiven } from './history.ts';
 import { kindRow } from './kinds.ts';
 import {
+  beginsVersion,
   isSameProof,
   labelsBy,
   lastBy,
@@ -12,6 +13,7 @@ import {
   ownersOf,
   type RecordView,
   readRow,
+  typeAt,
   type Version,
   type VersionEntry,
   versionAt,
@@ -78,6 +80,53 @@ export function addressBefore(state: State, row: number, address: number, count:
 /** The handle that the record in a row had right after the entry at this address; nothing else of it is read. */
 export function nameAt(state: State, row: number, address: number): string {
   return namesAt(state, lastBefore(state, row, address)).handle;
+}
+
+/**
+ * Handles that records had in the past, for whoever asks for very many of them: a record may have had millions of entries
+ * since, and here each is passed by once in all. For books to which nothing is added meanwhile.
+ */
+export class PastNames {
+  readonly #state: State;
+  /** By row. */
+  readonly #begun = new Map<number, Begun>();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** What `nameAt` says. */
+  at(row: number, address: number): string {
+    const newest = this.#state.rows.at.get(row);
+    return namesAt(this.#state, newest <= address ? newest : this.#beginBefore(row, address)).handle;
+  }
+
+  /** Where the version begins that the record in this row had then: within one, its name stays. */
+  #beginBefore(row: number, address: number): number {
+    const { heap, rows } = this.#state;
+    const begun = this.#begun.get(row) ?? { versions: [], before: rows.at.get(row) };
+    this.#begun.set(row, begun);
+    const { versions } = begun;
+    while (versions.length === 0 || versions.at(-1)! > address) {
+      const { before } = begun;
+      assert(before !== 0, 'a record is not looked for before it was made');
+      if (beginsVersion(typeAt(this.#state, before))) versions.push(before);
+      begun.before = heap.prev(before);
+    }
+    let [from, to] = [0, versions.length - 1];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (versions[middle]! <= address) to = middle;
+      else from = middle + 1;
+    }
+    return versions[to]!;
+  }
+}
+
+/** Where versions of a record begin, the newest first, and the next of its entries to be looked at for them (0: none). */
+interface Begun {
+  readonly versions: number[];
+  before: number;
 }
 
 /** The handle of a ledger, by its index, as it was right after the entry at this address. */

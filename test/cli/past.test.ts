@@ -4,11 +4,19 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { csvLine } from '../../src/cli/past/form.ts';
 import { NEVER, readMoment } from '../../src/cli/past/moment.ts';
+import { Statement } from '../../src/cli/past/statement.ts';
+import { trialAt } from '../../src/cli/past/trial.ts';
 import { decimalText } from '../../src/cli/past/unit.ts';
+import { GRANTED } from '../../src/core/access/index.ts';
 import { EntryType } from '../../src/core/entry.ts';
+import { findHandle } from '../../src/core/finding.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { nameAt } from '../../src/core/past.ts';
+import { readRow } from '../../src/core/records.ts';
+import { Books, issue as issued } from '../core/books.ts';
 import { type Client, connect, type Json, makeKeys } from '../support/client.ts';
 import { Dice } from '../support/dice.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -513,6 +521,65 @@ test('moments from before the first segment that is left are as well known as la
   expect(closing).toMatchObject([{ symbol, balance, reserved: '0' }]);
   const then = await balancesAt(books, ['--at', changes[at].moment, '--wallet', luid]);
   expect([...then]).toEqual([[`${luid} ${symbol}`, { available: Number(balance), reserved: 0 }]]);
+});
+
+describe('a wallet that was paid and changed very many times', () => {
+  const PAID = 400;
+  const symbols = ['usd', 'eur', 'pen', 'bob'];
+  const books = Books.open()
+    .symbols(...symbols)
+    .wallets('w');
+  const { state } = books;
+  const wallet = findHandle(state, 1, Kind.wallet, 'w');
+  let handle = 'w';
+  for (let n = 0; n < PAID; n++) {
+    books.intent(...symbols.map((symbol) => issued(handle, 1, symbol)));
+    const next = n % 5 === 0 ? `w${n}` : handle;
+    books.update(Kind.wallet, handle, { handle: next, custom: { n } });
+    const { luid, hash } = readRow(state, wallet).entry;
+    const proof = { public: new Uint8Array(32), result: new Uint8Array(64), custom: `{"n":${n}}` };
+    const { moment } = books;
+    books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment, caller: GRANTED, luid, hash, proof });
+    handle = next;
+  }
+  const { heap } = state;
+  const prev = heap.prev.bind(heap);
+  let steps = 0;
+  heap.prev = (at) => {
+    steps++;
+    return prev(at);
+  };
+  beforeEach(() => {
+    steps = 0;
+  });
+  // For each line all entries were passed by that the wallet has had since: hours where both were a million.
+  const most = 8 * PAID;
+
+  test.each([{ wallet }, { ledger: 1 }])(
+    'has a statement that passes by each of its entries a few times: %j',
+    (whose) => {
+      const statement = new Statement(state, whose, 0, NEVER);
+      statement.opening();
+      const names: string[] = [];
+      const addresses: number[] = [];
+      for (const { moved } of statement.changes()) {
+        names.push(statement.nameOf(wallet));
+        addresses.push(moved.address);
+      }
+      expect(steps).toBeLessThan(most);
+      expect(statement.difference).toBeNull();
+      expect(names).toHaveLength(PAID * symbols.length);
+      expect(names).toEqual(addresses.map((address) => nameAt(state, wallet, address)));
+      expect(new Set(names).size).toBe(1 + PAID / 5);
+    },
+  );
+
+  test('has balances that pass by each of its entries a few times', () => {
+    const { past } = trialAt(state, 1, NEVER);
+    expect(steps).toBeLessThan(most);
+    expect(past.nameOf(wallet)).toBe(handle);
+    expect(readRow(state, wallet).added).toHaveLength(1);
+  });
 });
 
 describe('books of every release', () => {

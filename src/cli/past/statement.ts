@@ -54,9 +54,9 @@ export class Statement {
     this.#past = new Past(state);
   }
 
-  /** Where in the heap the last entry lies that was gone through: names are what they were then. */
-  get address(): number {
-    return this.#past.address;
+  /** How this wallet was called when the last entry came that was gone through. */
+  nameOf(wallet: number): string {
+    return this.#past.nameOf(wallet);
   }
 
   opening(): Balance[] {
@@ -70,7 +70,7 @@ export class Statement {
   *changes(): Generator<Change> {
     for (const moved of this.#past.upTo(this.to)) {
       if (this.#touched(moved).next().done === true) continue;
-      for (const booking of bookingsOf(this.#state, moved)) {
+      for (const booking of bookingsOf(this.#state, moved, this.#past.names)) {
         const { wallet, symbol, change } = booking;
         if (!this.#isMeant(wallet)) continue;
         const led = this.#ledTo(symbol);
