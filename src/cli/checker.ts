@@ -27,7 +27,7 @@ export function run(args: string[]): number {
   if (positionals.length > 0) throw new UsageError('nothing but --out');
   const page = checkerPage();
   if (values.out === undefined) process.stdout.write(page);
-  else writeNew(values.out, page);
+  else writeNew(values.out, [page]);
   if (values.out !== undefined) process.stdout.write(`${sha256(page, 'hex')}  ${values.out}\n`);
   return 0;
 }

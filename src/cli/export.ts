@@ -9,7 +9,7 @@
  */
 import { resolve } from 'node:path';
 import { hex } from '../core/bytes.ts';
-import { historyOf } from '../core/history.ts';
+import { type FoundVersion, findHistory, readVersion } from '../core/history.ts';
 import { KINDS, type Kind } from '../core/kinds.ts';
 import { readRow } from '../core/records.ts';
 import type { State } from '../core/state.ts';
@@ -22,12 +22,13 @@ import { labelsText, ownersText, signedText, versionText } from '../render.ts';
 import { type Disk, realDisk } from '../storage/disk.ts';
 import { sha256 } from '../storage/format.ts';
 import type { JournalPosition } from '../storage/journal.ts';
-import { type FrameRead, readJournal } from '../storage/journal-reader.ts';
+import { type FrameRead, stepJournal } from '../storage/journal-reader.ts';
 import { KEY_FILE, loadKey, readKeyFile } from '../storage/key-file.ts';
 import { pin } from '../storage/pinned.ts';
 import { journalStart } from '../storage/segments.ts';
 import { type RecordName, rowOf } from './names.ts';
 import { writeNew } from './new-file.ts';
+import { sayAll } from './past/form.ts';
 import { LEDGER, readArgs, readFilled, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni export <dir> <kind> <handle|luid> [--ledger <handle>] [--server-key <file>] [--out <file>]
@@ -39,7 +40,8 @@ anchor, ... or its plural.
 
   --ledger <handle>   the ledger of the record (default: main)
   --server-key <file> the server's key, where it does not lie in the directory as server.key
-  --out <file>        a new file for it; without it, standard output
+  --out <file>        a new file for it, of which nothing stays where it cannot be finished; without it, standard output,
+                      which may have a part of it then: the code this ends with is not 0
 
 Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>,
 or in a browser, by the page that ayni checker writes.
@@ -59,36 +61,50 @@ export function run(args: string[]): number {
   const directory = resolve(readFilled('the directory', path));
   const name = { ledger: values.ledger, kind: kind as Kind, id };
   const story = storyOf(realDisk, directory, name, keyOf(realDisk, directory, values['server-key']));
-  if (values.out === undefined) process.stdout.write(`${story}\n`);
-  else writeNew(values.out, `${story}\n`);
+  if (values.out === undefined) sayAll(story);
+  else writeNew(values.out, story);
   return 0;
 }
 
-/** The story as JSON. Throws where there is no such record, and what the disk throws. */
-export function storyOf(disk: Disk, directory: string, name: RecordName, server = keyOf(disk, directory)): string {
+/**
+ * The story as JSON, in pieces: the text of one version, or of one entry, is the longest. Throws where there is no such
+ * record, before the first piece, and what the disk throws.
+ */
+export function* storyOf(
+  disk: Disk,
+  directory: string,
+  name: RecordName,
+  server = keyOf(disk, directory),
+): Generator<string> {
   const pinned = pin(disk, directory);
   try {
     const { state, end } = readBooks({ disk: pinned, directory, verify: verifyBy(server.public), hashSeed: 1 });
     const row = rowOf(state, name);
     const sealer = new Sealer(server);
     const entries = entriesOf(state, row);
-    const [record, ...versions] = versionTexts(state, row, sealer);
-    const chain = chainFrom(pinned, directory, entries, end);
+    const [record, ...versions] = findHistory(state, row).places;
+    const texts = versionTexts(state, row, sealer, [record!, ...versions.reverse()]);
+    yield `{"format":"ayni-story-3",\n"server":"${encodeBase64(server.public)}",\n"record":`;
+    yield texts.next().value!;
+    yield ',\n"versions":[';
+    yield* joined(texts, ',');
+    yield '],\n"entries":[';
+    yield* joined(entryTexts(state, entries), ',\n');
+    yield '],\n"chain":';
+    yield* chainFrom(pinned, directory, entries, end);
     // As a server does: nobody signs that the books had come to a moment before that moment, whatever this clock says.
-    const head = signedText(headText(end), Math.max(Date.now(), end.moment), sealer);
-    const lines = entries.map(({ seq, bytes }) => `{"seq":${seq},"bytes":"${bytes.toString('base64')}"}`);
-    const members = [
-      `"format":"ayni-story-3"`,
-      `"server":"${encodeBase64(server.public)}"`,
-      `"record":${record}`,
-      `"versions":[${versions.join(',')}]`,
-      `"entries":[${lines.join(',\n')}]`,
-      `"chain":${chain}`,
-      `"head":${head}`,
-    ];
-    return `{${members.join(',\n')}}`;
+    yield `,\n"head":${signedText(headText(end), Math.max(Date.now(), end.moment), sealer)}}\n`;
   } finally {
     pinned.release();
+  }
+}
+
+/** Members of an array, with this between them. */
+function* joined(texts: Iterable<string>, comma: string): Generator<string> {
+  let before = '';
+  for (const text of texts) {
+    yield `${before}${text}`;
+    before = comma;
   }
 }
 
@@ -101,31 +117,39 @@ function keyOf(disk: Disk, directory: string, file?: string): KeyPair {
   );
 }
 
-/** The record as it is now, then its former versions, oldest first. */
-function versionTexts(state: State, row: number, sealer: Sealer): string[] {
+/** These versions of a record, read one at a time. */
+function* versionTexts(
+  state: State,
+  row: number,
+  sealer: Sealer,
+  places: readonly FoundVersion[],
+): Generator<string, undefined> {
   const owners = ownersText(readRow(state, row).owners);
-  const texts = historyOf(state, row).map((version) =>
-    versionText(version, version.status, owners, sealer, labelsText(version.labels)),
-  );
-  return [texts[0]!, ...texts.slice(1).reverse()];
+  for (const place of places) {
+    const version = readVersion(state, place);
+    yield versionText(version, version.status, owners, sealer, labelsText(version.labels));
+  }
 }
 
 interface NumberedEntry {
   seq: number;
-  bytes: Buffer;
+  /** Where it lies. */
+  readonly at: number;
 }
 
 /** The lines of the journal that make the record, oldest first. */
 function entriesOf({ rows, heap, log }: State, row: number): NumberedEntry[] {
   const addresses = new Map<number, NumberedEntry>();
-  for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) {
-    addresses.set(at, { seq: 0, bytes: Buffer.from(heap.bytes(at)) });
-  }
+  for (let at = rows.at.get(row); at !== 0; at = heap.prev(at)) addresses.set(at, { seq: 0, at });
   for (let index = 0; index < log.length; index++) {
     const entry = addresses.get(log.get(index));
     if (entry !== undefined) entry.seq = index + 1;
   }
   return [...addresses.values()].reverse();
+}
+
+function* entryTexts({ heap }: State, entries: readonly NumberedEntry[]): Generator<string> {
+  for (const { seq, at } of entries) yield `{"seq":${seq},"bytes":"${encodeBase64(heap.bytes(at))}"}`;
 }
 
 /** Links are gathered in strings of so many. */
@@ -136,21 +160,33 @@ const LINKS_PER_STRING = 64;
  * the hashes of all their entries; those in between are links of 99 bytes, many to a string. `null` where the segment
  * with the first entry is gone.
  */
-function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], end: JournalPosition): string {
+function* chainFrom(
+  pinned: Disk,
+  directory: string,
+  entries: NumberedEntry[],
+  end: JournalPosition,
+): Generator<string> {
   const start = journalStart(pinned, directory);
   const first = entries[0]!.seq;
-  if (first <= start.seq) return 'null';
+  if (first <= start.seq) {
+    yield 'null';
+    return;
+  }
   const wanted = new Set(entries.map(({ seq }) => seq));
-  const items: string[] = [];
+  const pieces: string[] = [];
   let links: Uint8Array[] = [];
-  let before = '';
+  let lead = '';
+  const say = (item: string) => {
+    pieces.push(lead, item);
+    lead = ',\n';
+  };
   const flush = () => {
-    if (links.length > 0) items.push(`"${Buffer.concat(links).toString('base64')}"`);
+    if (links.length > 0) say(`"${Buffer.concat(links).toString('base64')}"`);
     links = [];
   };
   const onFrame = ({ seq, count, head, digests }: FrameRead) => {
     if (seq < first || seq > end.seq) return;
-    if (before === '') before = hex(head.subarray(-32));
+    if (lead === '') lead = `{"before":"${hex(head.subarray(-32))}","frames":[`;
     let isOurs = false;
     for (let each = seq - count + 1; each <= seq; each++) isOurs ||= wanted.has(each);
     if (!isOurs) {
@@ -163,9 +199,12 @@ function chainFrom(pinned: Disk, directory: string, entries: NumberedEntry[], en
     for (let at = 0; at < digests.length; at += 32) {
       hashes.push(`"${hex(digests.subarray(at, at + 32))}"`);
     }
-    items.push(`{"head":"${hex(head)}","entries":[${hashes.join(',')}]}`);
+    say(`{"head":"${hex(head)}","entries":[${hashes.join(',')}]}`);
   };
-  readJournal(pinned, directory, start, { verifyFrame: () => null, onEntry() {}, onFrame });
+  // A frame at a time: there may be millions of them.
+  const steps = stepJournal(pinned, directory, start, { verifyFrame: () => null, onEntry() {}, onFrame });
+  for (const _ of steps) yield* pieces.splice(0);
   flush();
-  return `{"before":"${before}","frames":[${items.join(',\n')}]}`;
+  yield* pieces;
+  yield ']}';
 }

@@ -16,7 +16,7 @@ read, and the public key alone is printed.
 export function run(args: string[]): number {
   const { values } = parseArgs({ args, options: { out: { type: 'string' } }, strict: true });
   const pair = createKeyPair();
-  if (values.out !== undefined) writeNew(values.out, keyText(pair));
+  if (values.out !== undefined) writeNew(values.out, [keyText(pair)]);
   process.stdout.write(values.out === undefined ? keyText(pair) : `${encodeBase64(pair.public)}\n`);
   return 0;
 }

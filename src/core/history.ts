@@ -21,27 +21,36 @@ interface Told {
 /** A version as a record had it once. */
 export interface PastVersion extends Version, Told {}
 
-/** Some versions of a record, each with the address of its last entry, and how many the record had in all. */
+/** With the address of its last entry. */
+export interface FoundVersion extends Told {
+  readonly at: number;
+}
+
+/** Some versions of a record, and how many it had in all. */
 export interface FoundVersions {
-  readonly places: readonly (Told & { readonly at: number })[];
+  readonly places: readonly FoundVersion[];
   readonly total: number;
 }
 
 /** Versions that are passed by in one step, and entries of one of them. */
 const PASSED_PER_STEP = 1000;
 
-/** All versions of a record, the newest first, with what they say. */
-export function historyOf(state: State, row: number): PastVersion[] {
+/** All versions of a record, the newest first: which they are. What they say may be more than memory holds as text. */
+export function findHistory(state: State, row: number): FoundVersions {
   const steps = findVersions(state, row, { order: 'newest', skip: 0, max: Number.POSITIVE_INFINITY });
   for (;;) {
     const { done, value } = steps.next();
-    if (done === true) return readVersions(state, value);
+    if (done === true) return value;
   }
 }
 
 /** Versions that were found, with what they say. */
 export function readVersions(state: State, { places }: FoundVersions): PastVersion[] {
-  return places.map(({ at, ...told }) => ({ ...versionAt(state, at), ...told }));
+  return places.map((place) => readVersion(state, place));
+}
+
+export function readVersion(state: State, { at, ...told }: FoundVersion): PastVersion {
+  return { ...versionAt(state, at), ...told };
 }
 
 /** Which of a record's versions, or of whatever else it has had one after the other. */

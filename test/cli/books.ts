@@ -162,7 +162,7 @@ export interface Ran {
 /** The command, in a process of its own as people run it. */
 export async function ayniProcess(...args: string[]): Promise<Ran> {
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [AYNI, ...args]);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [AYNI, ...args], { maxBuffer: 1 << 26 });
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };

@@ -10,15 +10,14 @@ import { createContext, runInContext } from 'node:vm';
 import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkerPage } from '../../src/cli/checker.ts';
-import { storyOf } from '../../src/cli/export.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { realDisk } from '../../src/storage/disk.ts';
 import { type Browser, hasBrowser, startBrowser, type Tab } from '../support/browser.ts';
 import { connect, type Json, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit } from '../support/kit.ts';
 import { answering } from '../support/of-test.ts';
 import { startServer } from '../support/server.ts';
+import { storyText } from '../support/stories.ts';
 import { ayniProcess } from './books.ts';
 
 const hashOf = (text: string, encoding: 'hex' | 'base64') => createHash('sha256').update(text).digest(encoding);
@@ -100,7 +99,7 @@ describe.skipIf(!hasBrowser('the page that checks a record, in a browser'))('in 
     await kit.done([issue('ana', 'usd', 5)]);
     answer = (await client.get('/wallets/ana')).text;
     await server.stop();
-    story = storyOf(realDisk, books, { ledger: 'main', kind: Kind.wallet, id: 'ana' });
+    story = storyText(books, { ledger: 'main', kind: Kind.wallet, id: 'ana' });
     writeFileSync(path, checkerPage());
     browser = await startBrowser(['--host-resolver-rules=MAP plain.example 127.0.0.1']);
   });

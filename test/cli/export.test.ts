@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Point, utils } from '@noble/ed25519';
 import fc from 'fast-check';
@@ -17,14 +17,15 @@ import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.
 import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
 import { signedText } from '../../src/render.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { readData } from '../proof/data.ts';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, makeKit, openLedger, proofFor, segment, transfer } from '../support/kit.ts';
+import { issue, makeKit, openLedger, proofFor, segment, transfer, until } from '../support/kit.ts';
 import { againWith, oneOfEach } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { CHECKER, checkInPage, checkStories, hasPython } from '../support/stories.ts';
+import { CHECKER, checkInPage, checkStories, hasPython, storyText } from '../support/stories.ts';
 import { ayni, ayniProcess, copyWithoutKey, filesIn, keyIn } from './books.ts';
 
 const whole = freshDirectory();
@@ -152,7 +153,7 @@ const RECORDS: [kinds: string, handle: string][] = [
 
 const kindOf = (kinds: string) => Kind[kinds.slice(0, -1) as keyof typeof Kind];
 const story = (kinds: string, id: string, directory = whole, ledger = 'main') =>
-  storyOf(realDisk, directory, { ledger, kind: kindOf(kinds), id });
+  storyText(directory, { ledger, kind: kindOf(kinds), id });
 
 const check = (texts: string[], by = key) => checkStories(texts, by);
 
@@ -211,6 +212,124 @@ describe('a story', () => {
     expect(() => story('wallets', 'ana', whole, 'nowhere')).toThrow('the books have no ledger nowhere');
   });
 });
+
+describe('a story that is longer than one text may be', () => {
+  const directory = freshDirectory();
+  const name = { ledger: 'main', kind: Kind.wallet, id: 'long' };
+  const VERSIONS = 24;
+  const FRAMES = 300;
+  const pad = 'x'.repeat(50_000);
+  // The whole of it was one text, and none is longer than half a gigabyte.
+  const longest = 100_000;
+  let by = '';
+
+  beforeAll(async () => {
+    const server = await startServer({ directory, flags: ['--segment-bytes-max', '300000'] });
+    by = server.publicKey;
+    const kit = makeKit(connect(server), makeKeys());
+    let wallet = await kit.make('wallets', { handle: 'long' });
+    await kit.symbol({ handle: 'usd' });
+    for (let n = 0; n < FRAMES; n++) {
+      await kit.done([issue('long', 'usd', 1)]);
+      if (n < VERSIONS) {
+        wallet = (await kit.change('wallets', wallet, { handle: 'long', custom: { n, pad } })).body;
+      }
+    }
+    server.process.kill('SIGUSR2');
+    await until(() => filesIn(directory, /^snapshot-.*ays$/).length > 0);
+    await server.stop();
+  });
+
+  test('is made in pieces, each of one version, one entry or a part of the chain, and proven', () => {
+    const pieces = [...storyOf(realDisk, directory, name)];
+    const whole = pieces.join('');
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(longest);
+    expect(whole.length).toBeGreaterThan(20 * longest);
+    const { format, server, record: now, versions, entries, chain, head } = JSON.parse(whole);
+    const list = (values: Json[], comma: string) => `[${values.map((value) => JSON.stringify(value)).join(comma)}]`;
+    const members = [
+      `"format":"${format}"`,
+      `"server":"${server}"`,
+      `"record":${JSON.stringify(now)}`,
+      `"versions":${list(versions, ',')}`,
+      `"entries":${list(entries, ',\n')}`,
+      `"chain":{"before":"${chain.before}","frames":${list(chain.frames, ',\n')}}`,
+      `"head":${JSON.stringify(head)}`,
+    ];
+    expect(whole === `{${members.join(',\n')}}\n`).toBe(true);
+    expect(JSON.stringify(chain).length).toBeGreaterThan(4 * 64 * 99);
+    expect([now.data.custom.n, versions.length]).toEqual([VERSIONS - 1, VERSIONS]);
+    expect(checkInPage(whole, by)).toMatchObject({ code: 0, said: expect.stringMatching(/^Proven: /) });
+  });
+
+  test('has one version in memory at a time', () => {
+    const decode = vi.spyOn(entryCodec, 'decode');
+    try {
+      const steps = storyOf(realDisk, directory, name);
+      steps.next();
+      const before = decode.mock.calls.length;
+      for (const count of [1, 2]) {
+        while (!steps.next().value!.includes(pad)) {}
+        expect(decode.mock.calls.length - before).toBeLessThan(10 * count);
+      }
+      steps.return(undefined);
+    } finally {
+      decode.mockRestore();
+    }
+  });
+
+  test('goes to a new file as to standard output', async () => {
+    const out = join(freshDirectory(), 'story.json');
+    const ran = await ayni('export', directory, 'wallet', 'long', '--out', out);
+    expect([ran.code, ran.out, ran.err]).toEqual([0, '', '']);
+    const printed = await ayniProcess('export', directory, 'wallet', 'long');
+    const [written, said] = [readFileSync(out, 'utf8'), printed.out].map((text) => text.split('"head":')[0]);
+    expect(written === said && written!.length > 20 * longest).toBe(true);
+  });
+
+  test('that comes to an end in the chain leaves no file, and no whole text', async () => {
+    const damaged = freshDirectory();
+    cpSync(directory, damaged, { recursive: true });
+    const segments = filesIn(damaged, /^journal/);
+    expect(segments.length).toBeGreaterThan(2);
+    // Books are read from the snapshot at their end on.
+    const path = join(damaged, segments[1]!);
+    const bytes = readFileSync(path);
+    bytes[bytes.length >> 1]! ^= 1;
+    writeFileSync(path, bytes);
+    const out = join(freshDirectory(), 'story.json');
+    const ran = await ayni('export', damaged, 'wallet', 'long', '--out', out);
+    expect([ran.code, ran.out, existsSync(out)], ran.err).toEqual([1, '', false]);
+    const printed = await ayniProcess('export', damaged, 'wallet', 'long');
+    expect([printed.code, printed.err]).toEqual([1, ran.err]);
+    expect(printed.out.length).toBeGreaterThan(20 * longest);
+    expect(() => JSON.parse(printed.out)).toThrow();
+  });
+});
+
+test.each([
+  ['0.1.0', 'bb7fcab49aa1f6f7e4a312a0964734bb6ded80c35e8a7c705eea80cc5dc6e1c4'],
+  ['0.5.0', '22339537c985cc9f903628209d677fdeede2a4a45770dfb691ad97ffedaed700'],
+])('a story from the books of %s is the same to the last byte as earlier builds wrote it', (release, digest) => {
+  const books = freshDirectory();
+  cpSync(join(process.cwd(), 'test', 'golden', release, 'books'), books, { recursive: true });
+  // The end is signed with the moment of the end then.
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
+  try {
+    const all = createHash('sha256');
+    for (const [kind, id, ledger] of GOLDEN) all.update(storyText(books, { ledger, kind, id }));
+    expect(all.digest('hex')).toBe(digest);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+/** A few of the records there. */
+const GOLDEN: [kind: Kind, id: string, ledger: string][] = [
+  [Kind.wallet, 'golden', 'labelled'],
+  [Kind.intent, 'through-bank', 'main'],
+  [Kind.intent, 'passed-on', 'main'],
+];
 
 describe('the command', () => {
   test('writes to standard output, or to a new file, changing nothing', async () => {
@@ -564,7 +683,7 @@ print(json.dumps([[holds(*map(bytes.fromhex, row)) for row in given['signatures'
   });
 
   test('what is no story, no file or no key is told in a sentence: a traceback said where the checker broke', () => {
-    const story = storyOf(realDisk, whole, { ledger: 'main', kind: Kind.wallet, id: 'ana' });
+    const story = storyText(whole, { ledger: 'main', kind: Kind.wallet, id: 'ana' });
     const cases = [
       [
         'story.json',

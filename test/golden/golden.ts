@@ -9,7 +9,6 @@ import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audit } from '../../src/cli/audit/audit.ts';
-import { storyOf } from '../../src/cli/export.ts';
 import { hex } from '../../src/core/bytes.ts';
 import { EntryType } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -29,7 +28,7 @@ import { issue, type Kit, limit, makeKit, openLedger, proofFor, segment, transfe
 import { everyOther } from '../support/long.ts';
 import { SAMPLES } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
-import { checkStories, hasPython } from '../support/stories.ts';
+import { checkStories, hasPython, storyText } from '../support/stories.ts';
 
 export interface Expected {
   /** Of the build that wrote the books. */
@@ -299,7 +298,7 @@ function storyFaults(books: string, expected: Expected): string[] {
   });
   // That other program takes its time for each.
   names.push(...everyOther(others, 4));
-  const texts = names.map(([kind, id, ledger]) => storyOf(realDisk, books, { ledger, kind, id }));
+  const texts = names.map(([kind, id, ledger]) => storyText(books, { ledger, kind, id }));
   const results = checkStories(texts, encodeBase64(keyIn(books).public));
   return results.flatMap(({ said }, n) => (said.startsWith('Proven') ? [] : [`the story of ${names[n]![1]}: ${said}`]));
 }

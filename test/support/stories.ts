@@ -7,6 +7,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { storyOf } from '../../src/cli/export.ts';
+import type { RecordName } from '../../src/cli/names.ts';
+import { realDisk } from '../../src/storage/disk.ts';
 import { checkText } from '../../src/story/check.ts';
 import type { Verdict } from '../../src/story/report.ts';
 import { ROOT } from './pages.ts';
@@ -15,6 +18,11 @@ export const CHECKER = join(ROOT, 'src/cli/check-story.py');
 
 export const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) process.stderr.write('note: python3 is not there; left out: stories checked by another program\n');
+
+/** The whole story as it lies in a file. */
+export function storyText(directory: string, name: RecordName): string {
+  return [...storyOf(realDisk, directory, name)].join('');
+}
 
 export interface Said {
   code: number;

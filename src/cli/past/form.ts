@@ -13,14 +13,19 @@ export function readForm({ csv, json }: { csv?: boolean | undefined; json?: bool
 const WRITTEN_CHARS = 65_536;
 
 export function sayAll(pieces: Iterable<string>): void {
+  for (const text of gathered(pieces)) process.stdout.write(text);
+}
+
+/** The same text in fewer pieces, one at least: none is much longer than the longest of those. */
+export function* gathered(pieces: Iterable<string>): Generator<string> {
   let text = '';
   for (const piece of pieces) {
     text += piece;
     if (text.length < WRITTEN_CHARS) continue;
-    process.stdout.write(text);
+    yield text;
     text = '';
   }
-  process.stdout.write(text);
+  yield text;
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
