@@ -75,6 +75,13 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
+    name: 'ayni_http_held_bytes',
+    help: 'Held for clients that are slow to send or to read, or wait: bodies that have not arrived whole, long heads, answers not taken',
+    label: 'of',
+    tell: ({ server }) => server()?.held() ?? [],
+  },
+  {
+    type: 'gauge',
     name: 'ayni_requests_waiting',
     help: 'Requests that wait for their turn or are on their way to the disk',
     tell: ({ engine }) => engine.waiting,

@@ -93,6 +93,12 @@ export class Hall {
     this.#ticker.unref();
   }
 
+  /** Bytes, by what they are of. */
+  held(): [of: string, bytes: number][] {
+    const { bodies, heads, unread } = this;
+    return Object.entries({ bodies, heads, answers: unread }).map(([of, { total }]) => [of, total]);
+  }
+
   /** Of each HTTP status that was answered, how often. */
   answers(): [status: number, count: number][] {
     return [...this.#answers].map((count, status): [number, number] => [status, count]).filter(([, n]) => n > 0);

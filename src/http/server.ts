@@ -69,6 +69,8 @@ export interface Server {
   /** Requests that have no answer yet. */
   running(): number;
   connections(): number;
+  /** Bytes held for slow clients, by what they are of. */
+  held(): [of: string, bytes: number][];
   /** Of each HTTP status that was answered, how often. */
   answers(): [status: number, count: number][];
   /** How long requests took, from when they were here whole until their answer was handed to the network. */
@@ -150,6 +152,7 @@ function serverOver(app: TemplatedApp, socket: us_listen_socket, hall: Hall, opt
     port: uws.us_socket_local_port(socket),
     running: () => hall.running,
     connections: () => hall.connections,
+    held: () => hall.held(),
     answers: () => hall.answers(),
     times: () => hall.times,
     close: () => {

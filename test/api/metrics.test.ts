@@ -263,6 +263,22 @@ describe('figures for Prometheus', () => {
     socket.destroy();
   });
 
+  test('tell what is held for slow clients, and let go of it with them', async () => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const held = (figures: Map<string, number>): (number | undefined)[] =>
+      ['bodies', 'heads', 'answers'].map((of) => figures.get(`ayni_http_held_bytes{of="${of}"}`));
+    expect(held(await scrape(server))).toEqual([0, 0, 0]);
+    const socket = await open('127.0.0.1', server.port);
+    const head = `POST /v2/wallets?q=${'x'.repeat(4000)} HTTP/1.1\r\nhost: a\r\ncontent-length: 60000\r\n\r\n`;
+    socket.write(head + ' '.repeat(50_000));
+    await isAboveZero(server, 'ayni_http_held_bytes{of="bodies"}');
+    const [bodies, heads, answers] = held(await scrape(server));
+    expect([heads! > 4000, heads! < 8000, answers]).toEqual([true, true, 0]);
+    expect(bodies).toBeGreaterThan(0);
+    socket.destroy();
+    await until(async () => held(await scrape(server)).every((bytes) => bytes === 0), 'all let go of');
+  });
+
   test('tell of snapshots and ledgers', async () => {
     const server = await serverOfTest({ flags: ['--metrics', '127.0.0.1:0', '--snapshot-every', '2'] });
     const client = connect(server);
