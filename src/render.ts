@@ -2,6 +2,7 @@
  * Records, lists and other answers as JSON text. Members are written in canonical order, and content is the very bytes
  * that were hashed and journaled, so nothing is ever encoded twice and a list's hash is that of the text it sends.
  */
+import { createHash } from 'node:crypto';
 import { EntryType, type Outcome, type StoredProof, threadOf } from './core/entry.ts';
 import { legsOf } from './core/intents.ts';
 import { legHandle } from './core/legs.ts';
@@ -176,8 +177,7 @@ export interface PageAfter {
 
 /** What the server says of its own accord, before its proof is made. */
 export interface Unsealed {
-  /** Canonical JSON. */
-  data: string;
+  /** Of what it says, which is canonical JSON. */
   hash: string;
   moment: number;
   /** What the proof says beside the hash, canonical JSON. */
@@ -186,20 +186,47 @@ export interface Unsealed {
   tail: string;
 }
 
-/** The envelope around `items`; `page` null leaves that out. */
-export function unsealedList(items: string[], page: Page | PageAfter | null, moment: number): Unsealed {
-  return unsealed(
-    `[${items.join(',')}]`,
-    moment,
-    momentCustom(moment),
-    page === null ? '' : `,"page":${pageText(page)}`,
-  );
+interface UnsealedText extends Unsealed {
+  data: string;
 }
 
-function pageText(page: Page | PageAfter): string {
-  if ('after' in page) return JSON.stringify(page);
+/** The envelope around `items`; `page` null leaves that out. */
+export function unsealedList(items: string[], page: Page | PageAfter | null, moment: number): UnsealedText {
+  return unsealed(`[${items.join(',')}]`, moment, momentCustom(moment), pageText(page));
+}
+
+/** The same where that is a long text: a few items at a time are made the bytes that are hashed and sent. */
+export class LongList {
+  readonly #sha = createHash('sha256');
+  readonly #parts: Buffer[] = [];
+
+  add(items: readonly string[]): void {
+    this.#append(`${this.#parts.length === 0 ? '[' : ','}${items.join(',')}`);
+  }
+
+  /** No more are added. */
+  unsealed(page: Page | PageAfter | null, moment: number): Unsealed {
+    this.#append(this.#parts.length === 0 ? '[]' : ']');
+    return { hash: this.#sha.digest('hex'), moment, custom: momentCustom(moment), tail: pageText(page) };
+  }
+
+  sealed(text: Unsealed, signed: Signed): Buffer {
+    const [head, tail] = envelopeOf(text, signed);
+    return Buffer.concat([Buffer.from(head), ...this.#parts, Buffer.from(tail)]);
+  }
+
+  #append(text: string): void {
+    const bytes = Buffer.from(text);
+    this.#sha.update(bytes);
+    this.#parts.push(bytes);
+  }
+}
+
+function pageText(page: Page | PageAfter | null): string {
+  if (page === null) return '';
+  if ('after' in page) return `,"page":${JSON.stringify(page)}`;
   const { index, limit, total } = page;
-  return `{"index":${index},"limit":${limit}${total === undefined ? '' : `,"total":${total}`}}`;
+  return `,"page":{"index":${index},"limit":${limit}${total === undefined ? '' : `,"total":${total}`}}`;
 }
 
 /** `data`, canonical JSON, signed by the server as of `moment`. */
@@ -223,7 +250,7 @@ export function outwardText(
   return sealedNow(unsealed(data, moment, custom), sealer);
 }
 
-function unsealed(data: string, moment: number, custom: string, tail = ''): Unsealed {
+function unsealed(data: string, moment: number, custom: string, tail = ''): UnsealedText {
   return { data, hash: sha256Hex(data), moment, custom, tail };
 }
 
@@ -231,11 +258,17 @@ function momentCustom(moment: number): string {
   return `{"moment":"${isoMoment(moment)}"}`;
 }
 
-function sealedNow(text: Unsealed, sealer: Sealer): string {
+function sealedNow(text: UnsealedText, sealer: Sealer): string {
   return sealedText(text, { moment: text.moment, proof: sealer.proof(text.hash, text.custom) });
 }
 
 /** `proof` is the server's, of this hash and moment. */
-export function sealedText({ data, hash, tail }: Unsealed, { moment, proof }: Signed): string {
-  return `{"data":${data},"hash":"${hash}","meta":{"moment":"${isoMoment(moment)}","proofs":[${proof}]}${tail}}`;
+export function sealedText(text: UnsealedText, signed: Signed): string {
+  const [head, tail] = envelopeOf(text, signed);
+  return head + text.data + tail;
+}
+
+/** What stands before the data, and behind it. */
+function envelopeOf({ hash, tail }: Unsealed, { moment, proof }: Signed): readonly [head: string, tail: string] {
+  return ['{"data":', `,"hash":"${hash}","meta":{"moment":"${isoMoment(moment)}","proofs":[${proof}]}${tail}}`];
 }

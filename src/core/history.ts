@@ -44,11 +44,7 @@ export function findHistory(state: State, row: number): FoundVersions {
   }
 }
 
-/** Versions that were found, with what they say. */
-export function readVersions(state: State, { places }: FoundVersions): PastVersion[] {
-  return places.map((place) => readVersion(state, place));
-}
-
+/** A version that was found, with what it says. */
 export function readVersion(state: State, { at, ...told }: FoundVersion): PastVersion {
   return { ...versionAt(state, at), ...told };
 }

@@ -157,7 +157,9 @@ export function walk(call: Call, step: (pause: number) => boolean, end?: number,
   const go = (pause: number) => {
     let isOver = true;
     guarded(call, () => {
-      isOver = call.reply.aborted || step(pause);
+      // Nobody hears it: what is held for the answer is given back.
+      if (call.reply.aborted) call.reply.send(503, '');
+      else isOver = step(pause);
     });
     return isOver;
   };

@@ -8,7 +8,7 @@ import { refuse } from './errors.ts';
 import type { Reply } from './request.ts';
 
 /** Bytes of an answer from which on it is a long one. */
-const LONG_MIN = 256 * 1024;
+export const LONG_MIN = 256 * 1024;
 /** Of all long answers that are made and not sent: beyond, no other is begun. */
 const ALL_MAX = 64 * 1024 * 1024;
 
@@ -72,6 +72,46 @@ export function inTurn<S extends Seen>(
   };
   if (what === 'page') walkInTime(call, TIMEOUT, lookFirst);
   else walk(call, lookFirst, undefined, what === 'answer');
+}
+
+/**
+ * Has all parts of an answer made in their order, and goes on: a few at a time, others take their turns between where it is
+ * a long one. `make` says when it is done with its few, which may be later.
+ */
+export function inParts<P extends Seen>(
+  call: Call,
+  parts: readonly P[],
+  make: (few: readonly P[], done: () => void) => void,
+  goOn: () => void,
+): void {
+  let begun = 0;
+  const step = (pause: number): boolean => {
+    while (begun < parts.length) {
+      const few = fewFrom(parts, begun);
+      begun += few.length;
+      let [isDone, isLeft] = [false, false];
+      make(few, () => {
+        isDone = true;
+        if (isLeft) walk(call, step);
+      });
+      isLeft = !isDone;
+      if (isLeft) return true;
+      if (begun < parts.length && performance.now() >= pause) return false;
+    }
+    goOn();
+    return true;
+  };
+  if (!step(0)) walk(call, step);
+}
+
+/** As many as are no long answer by themselves; one that is. */
+function fewFrom<P extends Seen>(parts: readonly P[], from: number): readonly P[] {
+  let to = from + 1;
+  for (let { bytes } = parts[from]!; to < parts.length; to++) {
+    bytes += parts[to]!.bytes;
+    if (bytes >= LONG_MIN) break;
+  }
+  return parts.slice(from, to);
 }
 
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */

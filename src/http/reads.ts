@@ -2,27 +2,30 @@
  * Reads: records as the state shows them now, and as they were, told once the disk has that.
  */
 import { EntryType, type StoredProof } from '../core/entry.ts';
-import { type FoundVersions, findVersion, findVersions, readVersions } from '../core/history.ts';
+import { type FoundVersion, type FoundVersions, findVersion, findVersions, readVersion } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing, type Stand } from '../core/lists.ts';
 import { recordAt, recordWith } from '../core/past.ts';
 import { bytesOf, readRow } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { SERVER_LEDGER, type State } from '../core/state.ts';
+import type { Signed } from '../proof/sealer.ts';
 import {
+  LongList,
   labelsText,
   ownersText,
   type Page,
   type PageAfter,
   sealedText,
   signedText,
+  type Unsealed,
   unsealedList,
   versionText,
   viewText,
 } from '../render.ts';
 import { type Call, type House, refuseDurable, sendDurable, walk, walkInTime } from './call.ts';
 import { type Header, refuse } from './errors.ts';
-import { inTurn, tellNow } from './long-answers.ts';
+import { inParts, inTurn, LONG_MIN, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, PAGE_BYTES_MAX, parseQuery } from './query.ts';
 import { withLateProofs, withListProof } from './read-proofs.ts';
@@ -200,7 +203,7 @@ function sendRecords(call: Call, shown: () => readonly Stand[], page: Page | nul
   };
   const tell = (held: Call, { bytes, seen }: SeenAll) => {
     if (isPageTooLarge(bytes, seen.length)) refuseDurable(held, PAGE_TOO_LARGE);
-    else withTexts(held, seen, (items) => sendList(held, items, page));
+    else tellParts(held, seen, (few, then) => withTexts(held, few, then), page);
   };
   inTurn(call, seeAll, tell, 'page');
 }
@@ -219,10 +222,54 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, number) => all + number, 0);
 }
 
-/** A list as its envelope; `page` null leaves that out. */
-export function sendList(call: Call, items: string[], page: Page | PageAfter | null): void {
-  const list = unsealedList(items, page, call.house.engine.now());
-  withListProof(call, list, (signed) => sendDurable(call, () => call.reply.send(200, sealedText(list, signed))));
+/** A list of what was seen just now, whose texts are made a few at a time. */
+function tellParts<P extends { readonly bytes: number }>(
+  call: Call,
+  parts: readonly P[],
+  textsOf: (few: readonly P[], then: (texts: string[]) => void) => void,
+  page: Page | null,
+): void {
+  const moment = call.house.engine.now();
+  const items: string[] = [];
+  inParts(
+    call,
+    parts,
+    (few, done) =>
+      textsOf(few, (texts) => {
+        items.push(...texts);
+        done();
+      }),
+    () => sendList(call, items, page, moment),
+  );
+}
+
+/** A list as its envelope, as of `moment`; `page` null leaves that out. */
+export function sendList(
+  call: Call,
+  items: string[],
+  page: Page | PageAfter | null,
+  moment = call.house.engine.now(),
+): void {
+  const seal = (list: Unsealed, sealed: (signed: Signed) => string | Buffer) =>
+    withListProof(call, list, (signed) => sendDurable(call, () => call.reply.send(200, sealed(signed))));
+  const parts = items.map((text) => ({ bytes: text.length, text }));
+  if (sum(parts.map(({ bytes }) => bytes)) < LONG_MIN) {
+    const list = unsealedList(items, page, moment);
+    return seal(list, (signed) => sealedText(list, signed));
+  }
+  const list = new LongList();
+  inParts(
+    call,
+    parts,
+    (few, done) => {
+      list.add(few.map(({ text }) => text));
+      done();
+    },
+    () => {
+      const unsealed = list.unsealed(page, moment);
+      seal(unsealed, (signed) => list.sealed(unsealed, signed));
+    },
+  );
 }
 
 // ---------------------------------------------------------------- history
@@ -247,8 +294,11 @@ export function listChanges(call: Call): void {
   const { index, limit } = query.page;
   const { state } = call.house;
   const stretch = { order: query.order, skip: index * limit, max: limit };
-  const tell = (held: Call, { row, found }: SeenVersions) =>
-    sendList(held, changeTexts(held, row, found), { index, limit, total: found.total });
+  const tell = (held: Call, { row, found }: SeenVersions) => {
+    const places = found.places.map((place) => ({ ...place, bytes: bytesOf(state, place.at) }));
+    const page = { index, limit, total: found.total };
+    tellParts(held, places, (few, then) => then(changeTexts(held, row, few)), page);
+  };
   const tellFound = (found: FoundVersions) => {
     const bytes = bytesOfAll(state, found);
     if (isPageTooLarge(bytes, found.places.length)) refuseDurable(call, PAGE_TOO_LARGE);
@@ -268,7 +318,7 @@ export function readChange(call: Call): void {
   const tellFound = (version: FoundVersions): void => {
     if (version.places.length === 0) return refuseDurable(call, NO_CHANGE);
     const tell = (held: Call, { row, found }: SeenVersions) => {
-      const [text] = changeTexts(held, row, found);
+      const [text] = changeTexts(held, row, found.places);
       sendDurable(held, () => held.reply.send(200, text!));
     };
     const bytes = bytesOfAll(call.house.state, version);
@@ -280,9 +330,10 @@ export function readChange(call: Call): void {
 
 const NO_CHANGE = refuse('record.not-found', 'Change not found');
 
-function changeTexts({ house: { state, sealer } }: Call, row: number, found: FoundVersions): string[] {
+function changeTexts({ house: { state, sealer } }: Call, row: number, places: readonly FoundVersion[]): string[] {
   const owners = ownersText(readRow(state, row).owners);
-  return readVersions(state, found).map((version) => {
+  return places.map((place) => {
+    const version = readVersion(state, place);
     const { entry, change, status, labels } = version;
     const action = entry.type === EntryType.update ? 'update' : 'create';
     const lead = `"action":"${action}","change":${change},${labelsText(labels)}`;

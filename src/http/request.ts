@@ -42,7 +42,7 @@ export interface Reply {
   /** Something is done for it, so it is told what came of that, and not any more that there is no room. */
   stay(): void;
   /** Answers with JSON. A second call, or one after the client has gone, does nothing. */
-  send(status: number, body: string, headers?: readonly Header[]): void;
+  send(status: number, body: string | Buffer, headers?: readonly Header[]): void;
 }
 
 /** What the server does not know itself. All are called synchronously and must not throw. */

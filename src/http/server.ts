@@ -432,7 +432,7 @@ class Exchange implements Request, Reply, Guest {
     gone?.();
   }
 
-  send(status: number, body: string, headers: readonly Header[] = []): void {
+  send(status: number, body: string | Buffer, headers: readonly Header[] = []): void {
     const { res } = this;
     if (res === null) return;
     this.res = null;
@@ -444,8 +444,8 @@ class Exchange implements Request, Reply, Guest {
     this.scene.hall.count(status, this.sort, this.since);
   }
 
-  private write(res: HttpResponse, status: number, answer: string, headers: readonly Header[]): void {
-    const body = SENDS_LATIN1 ? Buffer.from(answer) : answer;
+  private write(res: HttpResponse, status: number, answer: string | Buffer, headers: readonly Header[]): void {
+    const body = SENDS_LATIN1 && typeof answer === 'string' ? Buffer.from(answer) : answer;
     const closes = this.closes || this.scene.hall.isDraining;
     res.writeStatus(STATUS_TEXTS[status] ?? String(status));
     const isEmpty = status === 204;

@@ -36,6 +36,8 @@ export class Walks {
   readonly #ends = new Map<Walk, { ledger: number; end: number }>();
   /** What walks have taken of this turn. */
   #takenMs = 0;
+  /** Whether the walk that went last did so before its slice was over. */
+  #isEarly = false;
   #isTurnDue = false;
 
   /** How many wait for a later turn. */
@@ -58,8 +60,11 @@ export class Walks {
 
   #go(walk: Walk): boolean {
     const began = performance.now();
-    const isOver = walk(began + SLICE_MS - this.#takenMs);
-    this.#takenMs += performance.now() - began;
+    const pause = began + SLICE_MS - this.#takenMs;
+    const isOver = walk(pause);
+    const ended = performance.now();
+    this.#takenMs += ended - began;
+    this.#isEarly = ended < pause;
     return isOver;
   }
 
@@ -112,12 +117,11 @@ export class Walks {
     const queue = nextOf(line);
     const walk = queue.values().next().value!;
     if (queue !== begun) queue.delete(walk);
-    // Whoever had begun keeps the place.
-    if (!this.#go(walk)) begun.add(walk);
-    else {
-      begun.delete(walk);
-      this.#ends.delete(walk);
-    }
+    const isOver = this.#go(walk);
+    // Whoever had begun keeps the place, but for who has something left of the slice: what it waits for others may have to bring.
+    if (isOver || this.#isEarly) begun.delete(walk);
+    if (isOver) this.#ends.delete(walk);
+    else begun.add(walk);
   }
 }
 

@@ -6,7 +6,14 @@ import { describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/core/access/index.ts';
 import { EntryType, type StoredProof } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
-import { type FoundVersions, findHistory, findVersion, findVersions, readVersions } from '../../src/core/history.ts';
+import {
+  type FoundVersions,
+  findHistory,
+  findVersion,
+  findVersions,
+  type PastVersion,
+  readVersion,
+} from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { recordAt, recordWith } from '../../src/core/past.ts';
 import { namesOf, readRow } from '../../src/core/records.ts';
@@ -43,6 +50,10 @@ function prove(
     proof: { public: KEY, result, custom: JSON.stringify(custom) },
   });
   return isRefusal(outcome) ? outcome.reason : '';
+}
+
+function readVersions(state: State, { places }: FoundVersions): PastVersion[] {
+  return places.map((place) => readVersion(state, place));
 }
 
 function historyOf(state: State, row: number) {

@@ -193,8 +193,9 @@ export class Desk {
         aborted: false,
         whenGone() {},
         stay() {},
-        send(status, text, more = []) {
+        send(status, body, more = []) {
           answered();
+          const text = body.toString();
           const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));
           resolve({ status, headers: given, text, body: text === '' ? undefined : JSON.parse(text) });
         },

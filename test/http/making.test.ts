@@ -1,5 +1,5 @@
 /** Long answers: however many are asked for at once, few of them lie in memory, whatever they wait for, and others have their turn. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setServerRules } from '../../src/core/access/index.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
@@ -55,6 +55,42 @@ describe('while the disk takes its time', () => {
     expect((await written).status).toBe(201);
     expect(longAnswers.bytes).toBe(0);
   });
+});
+
+test.each([
+  ['a list', '/v2/wallets?page.limit=10'],
+  ['a history', '/v2/wallets/w/changes'],
+])('%s of long records is made a few at a time, and others have their turns between', async (_what, path) => {
+  const decode = spyWhereAllIsLate();
+  let isTold = false;
+  const reply = desk.ask({ method: 'GET', path }).finally(() => (isTold = true));
+  const read: number[] = [];
+  await turnsUntil(() => {
+    read.push(decode.mock.calls.length);
+    return isTold;
+  });
+  const most = Math.max(...read.map((count, turn) => count - (read[turn - 1] ?? 0)));
+  expect(most).toBeLessThan(0.4 * read.at(-1)!);
+  expect((await reply).body.data.length).toBe(VERSIONS);
+  expect(desk.longAnswers.bytes).toBe(0);
+});
+
+/** What is read is counted, and by the clock each look at it comes late. */
+function spyWhereAllIsLate() {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => ++now * 10);
+  onTestFinished(() => void vi.restoreAllMocks());
+  return vi.spyOn(desk.house.state.codec, 'decode');
+}
+
+test('a client that goes away while its list is made gives back what was held for it, and no more is made', async () => {
+  const decode = spyWhereAllIsLate();
+  const hangUp = desk.askAndHangUp({ method: 'GET', path: '/v2/wallets?page.limit=10' });
+  await turnsUntil(() => decode.mock.calls.length > 2);
+  expect(desk.longAnswers.bytes).toBeGreaterThan(9 * VERSION_BYTES);
+  hangUp();
+  await turnsUntil(() => desk.longAnswers.bytes === 0);
+  expect(decode.mock.calls.length).toBeLessThan(5);
 });
 
 slow(
