@@ -75,13 +75,26 @@ export function placedAt(state: State, seq: number): Placed | null {
 }
 
 /**
- * Which entry stands at this place of the books, or last before it where none is kept there: of its bytes' hash the first eight
- * digits. Books that have gone on from an older copy have another one there, but are soon as long. '' at their beginning.
+ * Entries of two histories are told apart by how they begin (storage/entry-bytes.ts): a luid, which is made at random for each
+ * record and intent, a handle of at most 256 characters, and the moment; and right behind these the hash of a change or drop,
+ * the key and signature of a proof, the outcome of a step, what became of a delivery. What is longer says no more of that.
  */
-export function markAt({ log, heap }: State, seq: number): string {
-  for (let place = seq; place > 0; place--) {
-    const address = log.get(place - 1);
-    if (address !== 0) return sha256Hex(heap.bytes(address)).slice(0, 8);
+const MARKED_BYTES = 512;
+/** Places without an entry that are passed by in one step. */
+const PASSED_PER_STEP = 1000;
+
+/**
+ * Which entry stands at this place of the books, or last before it where none is kept there: of the hash of its beginning the
+ * first eight digits. Books that have gone on from an older copy have another one there, but are soon as long. '' at their
+ * beginning. In steps: there may be very many tokens behind each other.
+ */
+export function* findMark({ log, heap }: State, seq: number): Generator<undefined, string> {
+  for (let end = seq; end > 0; end -= PASSED_PER_STEP) {
+    for (let place = end; place > 0 && place > end - PASSED_PER_STEP; place--) {
+      const address = log.get(place - 1);
+      if (address !== 0) return sha256Hex(heap.bytes(address).subarray(0, MARKED_BYTES)).slice(0, 8);
+    }
+    yield;
   }
   return '';
 }

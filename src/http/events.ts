@@ -7,9 +7,8 @@ import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf, readRow } from '../core/records.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
-import type { State } from '../core/state.ts';
 import type { DeliveryView } from '../effects/index.ts';
-import { allEvents, eventsOf, type LedgerEvent, markAt, placedAt, signalsOf } from '../events.ts';
+import { allEvents, eventsOf, findMark, type LedgerEvent, placedAt, signalsOf } from '../events.ts';
 import { sha256Hex } from '../proof/digest.ts';
 import { signedText } from '../render.ts';
 import { type Call, callerOf, refuseDurable, rowOf, sendDurable, walk } from './call.ts';
@@ -48,13 +47,20 @@ export function listEvents(call: Call): void {
   const wish = wishOf(call);
   if (isRefusal(wish)) return refuseDurable(call, wish);
   if (!entersFor(call, Kind.effect)) return;
+  const end = call.house.state.log.length;
+  // Whoever goes on from books that had more would not be told what comes here in their place.
+  if (wish.after > end || (wish.after === end && wish.from > 0))
+    return refuseDurable(call, refuse('api.query-malformed', beyond(wish.after, end)));
+  if (wish.mark === null) return tellEvents(call, wish);
+  withMark(call, wish.after, wish.from, (mark) => {
+    if (mark === wish.mark) tellEvents(call, wish);
+    else refuseDurable(call, refuse('api.query-malformed', otherBooks(wish.after)));
+  });
+}
+
+function tellEvents(call: Call, wish: Wish): void {
   const { house, reply } = call;
   const { log } = house.state;
-  // Whoever goes on from books that had more would not be told what comes here in their place.
-  if (wish.after > log.length || (wish.after === log.length && wish.from > 0))
-    return refuseDurable(call, refuse('api.query-malformed', beyond(wish.after, log.length)));
-  if (wish.mark !== null && wish.mark !== markOf(house.state, wish.after, wish.from))
-    return refuseDurable(call, refuse('api.query-malformed', otherBooks(wish.after)));
   const end = performance.now() + house.listMsMax;
   const giveUp = performance.now() + wish.waitMs;
   const texts: string[] = [];
@@ -80,7 +86,11 @@ export function listEvents(call: Call): void {
     from = 0;
     next = null;
   };
-  const sendEvents = () => sendList(call, texts, { after: placeText(house.state, seq, from), limit: wish.limit });
+  const sendEvents = () =>
+    withMark(call, seq, from, (mark) => {
+      const place = from === 0 ? seq : `${seq}.${from}`;
+      sendList(call, texts, { after: mark === '' ? place : `${place}-${mark}`, limit: wish.limit });
+    });
   const slice = (pause: number): boolean => {
     while (seq < log.length && !isFull() && performance.now() < pause) tellNext();
     const isThrough = seq >= log.length;
@@ -131,16 +141,9 @@ function otherBooks(after: number): string {
   return `after ${after} is of other books: these have another entry there. They went on from an older copy, so some of what was told is not in them, and some of what is in them was not told`;
 }
 
-/** Where the next question goes on. */
-function placeText(state: State, seq: number, from: number): string | number {
-  const place = from === 0 ? seq : `${seq}.${from}`;
-  const mark = markOf(state, seq, from);
-  return mark === '' ? place : `${place}-${mark}`;
-}
-
-/** Whoever stands within an entry was told some of it. */
-function markOf(state: State, seq: number, from: number): string {
-  return markAt(state, from === 0 ? seq : seq + 1);
+/** Goes on with the mark of the last entry that whoever stands here was told of: of one that he stands within, some. */
+function withMark(call: Call, seq: number, from: number, goOn: (mark: string) => void): void {
+  walk(call, through(findMark(call.house.state, from === 0 ? seq : seq + 1), goOn));
 }
 
 /** The events of an entry, from a number on, that belong to this ledger. */
