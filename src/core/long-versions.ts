@@ -1,8 +1,8 @@
 /**
  * Versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts take part in
  * gets thousands of reports, and each would otherwise read all those before it. And where records begin that have had very
- * many versions, and what proofs had given to them: one that is changed every minute would otherwise be walked through as a
- * whole whenever it is read.
+ * many versions, where some of their entries lie, and what proofs had given to them: one that is changed every minute would
+ * otherwise be walked through as a whole whenever it is read.
  *
  * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept by
  * the address of its newest entry, and bytes at an address never change.
@@ -18,8 +18,12 @@ export const LONG_MIN = 16;
 const BYTES_MAX = 64_000_000;
 /** What an entry takes in memory beside what records.ts counts of it, which is what it is in an answer (measured: 400 to 700). */
 const HELD_MORE = 768;
-/** Records of which it is kept where they begin, or what proofs had given to them; past it, all go. */
+/** Records of which it is kept where they begin; past it, all go. */
 const RECORDS_MAX = 50_000;
+/** Of entries that are passed by one in so many has a waymark. */
+export const WAYMARK_STEPS = 64;
+/** Waymarks of one sort, of 50 bytes each and 100 more for each record; past it, all go but those that come. */
+const WAYMARKS_MAX = 200_000;
 
 interface Kept {
   readonly version: Version;
@@ -27,31 +31,64 @@ interface Kept {
   readonly bytes: number;
 }
 
-/** What proofs had given to a record when the entry at this address was its newest; undefined for nothing. */
-interface GivenAt<T> {
+/** What is known of a record at one of its entries. */
+interface Waymark<T> {
   readonly address: number;
-  readonly value: T | undefined;
+  readonly value: T;
 }
 
-/** That of records with very many entries, each as it was asked for last. */
-export class GivenLast<T> {
-  readonly #byRow = new Map<number, GivenAt<T>>();
-  readonly #recordsMax: number;
+/** What is known of records with very many entries at some of these: whoever looks for it again soon comes to one. */
+export class Waymarks<T> {
+  /** By row, the oldest first. */
+  readonly #byRow = new Map<number, readonly Waymark<T>[]>();
+  #count = 0;
+  readonly #max: number;
 
-  constructor(recordsMax: number) {
-    this.#recordsMax = recordsMax;
+  constructor(max: number) {
+    this.#max = max;
   }
 
-  of(row: number): GivenAt<T> | undefined {
-    return this.#byRow.size === 0 ? undefined : this.#byRow.get(row);
+  /** The last that is kept up to this address. */
+  upTo(row: number, address: number): Waymark<T> | undefined {
+    const all = this.#of(row);
+    return all[countUpTo(all, address) - 1];
   }
 
-  /** Keeps it where looking for it has passed by so many entries. */
-  keep(row: number, given: GivenAt<T>, entries: number): void {
-    if (entries < LONG_MIN) return;
-    if (this.#byRow.size >= this.#recordsMax) this.#byRow.clear();
-    this.#byRow.set(row, given);
+  /** The first that is kept behind it. */
+  behind(row: number, address: number): Waymark<T> | undefined {
+    const all = this.#of(row);
+    return all[countUpTo(all, address)];
   }
+
+  /** Keeps the value at these addresses, the newest first, between which nothing is kept. */
+  keep(row: number, addresses: readonly number[], value: T): void {
+    if (addresses.length === 0) return;
+    this.#count += addresses.length;
+    if (this.#count > this.#max) {
+      this.#byRow.clear();
+      this.#count = addresses.length;
+    }
+    const all = this.#of(row);
+    const older = countUpTo(all, addresses[0]!);
+    const more = addresses.map((address) => ({ address, value })).reverse();
+    this.#byRow.set(row, all.slice(0, older).concat(more, all.slice(older)));
+  }
+
+  #of(row: number): readonly Waymark<T>[] {
+    return this.#byRow.get(row) ?? NONE;
+  }
+}
+
+const NONE: readonly never[] = [];
+
+function countUpTo(all: readonly Waymark<unknown>[], address: number): number {
+  let [from, to] = [0, all.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (all[middle]!.address <= address) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 export class LongVersions {
@@ -60,19 +97,19 @@ export class LongVersions {
   readonly #recordsMax: number;
   /** What all of them take. */
   #held = 0;
-  /** Labels that records have, and those and statuses that they had, for who reads on from long ago. */
-  readonly labels: GivenLast<readonly string[]>;
-  readonly pastLabels: GivenLast<readonly string[]>;
-  readonly pastStatuses: GivenLast<string>;
+  /** Entries that records had, and what proofs had given to them at some. */
+  readonly entries: Waymarks<null>;
+  readonly labels: Waymarks<readonly string[] | undefined>;
+  readonly statuses: Waymarks<string | undefined>;
   /** By luid. */
   readonly #firsts = new Map<string, number>();
 
   constructor(cacheShare = 1) {
     this.#bytesMax = BYTES_MAX * cacheShare;
     this.#recordsMax = RECORDS_MAX * cacheShare;
-    this.labels = new GivenLast(this.#recordsMax);
-    this.pastLabels = new GivenLast(this.#recordsMax);
-    this.pastStatuses = new GivenLast(this.#recordsMax);
+    this.entries = new Waymarks(WAYMARKS_MAX * cacheShare);
+    this.labels = new Waymarks(WAYMARKS_MAX * cacheShare);
+    this.statuses = new Waymarks(WAYMARKS_MAX * cacheShare);
   }
 
   /** The version whose newest entry lies at this address, where it is kept. */

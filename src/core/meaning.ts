@@ -26,19 +26,11 @@ interface Meanings {
   symbol(words: string): number;
 }
 
-/** How the record in a row was called right after the entry at an address. */
-type Naming = (row: number, address: number) => string;
-
 /** Those of an intent whose money has moved by the entry at this address. */
-export function meaningsOf(
-  state: State,
-  address: number,
-  entry: IntentEntry | StepEntry,
-  naming: Naming = (row, at) => nameAt(state, row, at),
-): Meanings {
+export function meaningsOf(state: State, address: number, entry: IntentEntry | StepEntry): Meanings {
   const cleared = clearedBy(state, address, entry);
   const routed = routedBy(cleared.outcome);
-  const find = finder(state, entry, cleared.address, naming);
+  const find = finder(state, entry, cleared.address);
   return {
     wallet: (claim, side, words) => routed.get(placeOf(claim, side)) ?? find(Kind.wallet, words),
     symbol: (words) => find(Kind.symbol, words),
@@ -75,18 +67,13 @@ function placeOf(claim: number, side: Side): number {
 }
 
 /** Finds which of the rows that the postings name was meant by words, as they were named right after the entry at `cleared`. */
-function finder(
-  state: State,
-  { ledger, outcome: { postings } }: IntentEntry | StepEntry,
-  cleared: number,
-  naming: Naming,
-) {
+function finder(state: State, { ledger, outcome: { postings } }: IntentEntry | StepEntry, cleared: number) {
   const rows = new Set<number>();
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) rows.add(postings[i]!).add(postings[i + 1]!);
   const names = new Map<number, string>();
   // Thousands of claims may name one wallet, and that may be large: its name is looked up once, and nothing else of it.
   const nameOf = (row: number) => {
-    const name = names.get(row) ?? naming(row, cleared);
+    const name = names.get(row) ?? nameAt(state, row, cleared);
     names.set(row, name);
     return name;
   };

@@ -3,8 +3,8 @@ import { equalBytes } from './bytes.ts';
 import { EntryType, type IntentStatus, type StoredProof, statusAfter } from './entry.ts';
 import { lastGiven } from './history.ts';
 import { kindRow } from './kinds.ts';
+import { WAYMARK_STEPS } from './long-versions.ts';
 import {
-  beginsVersion,
   isSameProof,
   labelsBy,
   lastBy,
@@ -13,7 +13,6 @@ import {
   ownersOf,
   type RecordView,
   readRow,
-  typeAt,
   type Version,
   type VersionEntry,
   versionAt,
@@ -44,8 +43,7 @@ export function recordWith(state: State, row: number, hash: Uint8Array, proof: S
 /** The record in a row with what this version, which it had once, came to. */
 function viewBy(state: State, row: number, version: Version): RecordView {
   const status = intentStatus(version) ?? statusBy(state, row, version);
-  const { pastLabels } = state.longVersions;
-  const labels = lastGiven(version).labels ?? labelsBy(state, row, version.before, pastLabels);
+  const labels = lastGiven(version).labels ?? labelsBy(state, row, version.before);
   return { ...version, row, status, owners: ownersOf(state, version), labels };
 }
 
@@ -62,11 +60,18 @@ function isEntryOf(state: State, row: number, address: number): boolean {
   return codec.luidEquals(heap.chunk(address), heap.offset(address), namesOf(state, row).luid);
 }
 
-/** Address of the last entry of the record in this row that came before what lies at `address`, or lies there. */
-function lastBefore(state: State, row: number, address: number): number {
-  let at = state.rows.at.get(row);
-  while (at > address) at = state.heap.prev(at);
+/**
+ * Address of the last entry of the record in this row that came before what lies at `address`, or lies there. A record may
+ * have had millions of entries since: they are passed by once.
+ */
+function lastBefore({ rows, heap, longVersions: { entries } }: State, row: number, address: number): number {
+  const passed: number[] = [];
+  let at = entries.behind(row, address)?.address ?? rows.at.get(row);
+  for (let steps = 0; at > address; at = heap.prev(at), steps++) {
+    if (steps > 0 && steps % WAYMARK_STEPS === 0) passed.push(at);
+  }
   assert(at !== 0, 'a record is not looked for before it was made');
+  entries.keep(row, passed, null);
   return at;
 }
 
@@ -80,53 +85,6 @@ export function addressBefore(state: State, row: number, address: number, count:
 /** The handle that the record in a row had right after the entry at this address; nothing else of it is read. */
 export function nameAt(state: State, row: number, address: number): string {
   return namesAt(state, lastBefore(state, row, address)).handle;
-}
-
-/**
- * Handles that records had in the past, for whoever asks for very many of them: a record may have had millions of entries
- * since, and here each is passed by once in all. For books to which nothing is added meanwhile.
- */
-export class PastNames {
-  readonly #state: State;
-  /** By row. */
-  readonly #begun = new Map<number, Begun>();
-
-  constructor(state: State) {
-    this.#state = state;
-  }
-
-  /** What `nameAt` says. */
-  at(row: number, address: number): string {
-    const newest = this.#state.rows.at.get(row);
-    return namesAt(this.#state, newest <= address ? newest : this.#beginBefore(row, address)).handle;
-  }
-
-  /** Where the version begins that the record in this row had then: within one, its name stays. */
-  #beginBefore(row: number, address: number): number {
-    const { heap, rows } = this.#state;
-    const begun = this.#begun.get(row) ?? { versions: [], before: rows.at.get(row) };
-    this.#begun.set(row, begun);
-    const { versions } = begun;
-    while (versions.length === 0 || versions.at(-1)! > address) {
-      const { before } = begun;
-      assert(before !== 0, 'a record is not looked for before it was made');
-      if (beginsVersion(typeAt(this.#state, before))) versions.push(before);
-      begun.before = heap.prev(before);
-    }
-    let [from, to] = [0, versions.length - 1];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if (versions[middle]! <= address) to = middle;
-      else from = middle + 1;
-    }
-    return versions[to]!;
-  }
-}
-
-/** Where versions of a record begin, the newest first, and the next of its entries to be looked at for them (0: none). */
-interface Begun {
-  readonly versions: number[];
-  before: number;
 }
 
 /** The handle of a ledger, by its index, as it was right after the entry at this address. */
@@ -147,7 +105,7 @@ function intentStatus({ entry, added }: Version): IntentStatus | null {
 function statusBy(state: State, row: number, version: Version): string {
   const given = lastGiven(version).status;
   if (given !== null) return given;
-  const { pastStatuses } = state.longVersions;
-  const before = lastBy(state, row, version.before, pastStatuses, ({ status }) => status ?? undefined);
+  const { statuses } = state.longVersions;
+  const before = lastBy(state, row, version.before, statuses, ({ status }) => status ?? undefined);
   return before ?? kindRow(state.rows.kind.get(row)).status;
 }

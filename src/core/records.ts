@@ -11,7 +11,7 @@ import {
   type StoredProof,
   type UpdateEntry,
 } from './entry.ts';
-import type { GivenLast } from './long-versions.ts';
+import { LONG_MIN, WAYMARK_STEPS, type Waymarks } from './long-versions.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
 
@@ -179,43 +179,39 @@ const PROOF_SIZE = 256;
 
 /** The labels of the record in this row, in order: those of the last proof that changed them. */
 export function labelsOf(state: State, row: number): readonly string[] {
-  return labelsBy(state, row, state.rows.at.get(row), state.longVersions.labels);
+  return labelsBy(state, row, state.rows.at.get(row));
 }
 
-/** Those that it had when the entry at `from` was its newest; none where that is 0. `kept`: see lastBy. */
-export function labelsBy(
-  state: State,
-  row: number,
-  from: number,
-  kept: GivenLast<readonly string[]>,
-): readonly string[] {
+/** Those that it had when the entry at `from` was its newest; none where that is 0. */
+export function labelsBy(state: State, row: number, from: number): readonly string[] {
   if ((state.rows.flags.get(row) & HAS_LABELS) === 0) return NO_LABELS;
-  return lastBy(state, row, from, kept, ({ labels }) => labels) ?? NO_LABELS;
+  return lastBy(state, row, from, state.longVersions.labels, ({ labels }) => labels) ?? NO_LABELS;
 }
 
 /**
  * What the last proof that gave any gave to the record in this row, from the entry at `from` back. There may be very many
- * entries in between: where it was looked for before, in `kept`, only those since then are passed by.
+ * entries in between: only those are passed by that were not before, as far as `known` has kept that.
  */
 export function lastBy<T>(
   state: State,
   row: number,
   from: number,
-  kept: GivenLast<T>,
+  known: Waymarks<T | undefined>,
   give: (proof: ProofEntry) => T | undefined,
 ): T | undefined {
-  const known = kept.of(row);
+  const waymark = known.upTo(row, from);
+  const passed: number[] = [];
   let value: T | undefined;
-  let passed = 0;
-  for (let at = from; at !== 0 && value === undefined; at = state.heap.prev(at)) {
-    if (at === known?.address) {
-      value = known.value;
+  let steps = 0;
+  for (let at = from; at !== 0 && value === undefined; at = state.heap.prev(at), steps++) {
+    if (at === waymark?.address) {
+      value = waymark.value;
       break;
     }
+    if (steps % WAYMARK_STEPS === 0) passed.push(at);
     if (typeAt(state, at) === EntryType.proof) value = give(entryAt(state, at) as ProofEntry);
-    passed++;
   }
-  kept.keep(row, { address: from, value }, passed);
+  if (steps >= LONG_MIN) known.keep(row, passed, value);
   return value;
 }
 

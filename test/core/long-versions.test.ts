@@ -4,7 +4,7 @@ import { GRANTED } from '../../src/core/access/index.ts';
 import type { ProofEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { LongVersions } from '../../src/core/long-versions.ts';
+import { LongVersions, Waymarks } from '../../src/core/long-versions.ts';
 import { readRow } from '../../src/core/records.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { heldBytes } from '../support/collect.ts';
@@ -33,4 +33,30 @@ test('long versions of short proofs take no more memory than they may', () => {
   expect(versions.at(VERSIONS)?.version.added).toHaveLength(PROOFS);
   expect(versions.at(VERSIONS - 5)).toBeDefined();
   expect(versions.at(1)).toBeUndefined();
+});
+
+const WAYMARKS = 100_000;
+
+test('waymarks are found from either side, and take no more memory than is said', () => {
+  const alone = new Waymarks<string>(WAYMARKS);
+  const together = new Waymarks<string>(WAYMARKS);
+  const empty = heldBytes();
+  for (let row = 0; row < WAYMARKS; row++) alone.keep(row, [row + 1], 'a');
+  expect(heldBytes() - empty).toBeLessThan(150 * WAYMARKS);
+  const before = heldBytes();
+  for (let at = WAYMARKS; at > 0; at -= 1000) {
+    const addresses = Array.from({ length: 1000 }, (_, n) => 2 * (at - n));
+    together.keep(7, addresses, `v${at / 1000}`);
+  }
+  expect(heldBytes() - before).toBeLessThan(60 * WAYMARKS);
+  expect(together.upTo(7, 1)).toBeUndefined();
+  expect(together.upTo(7, 2000)).toEqual({ address: 2000, value: 'v1' });
+  expect(together.upTo(7, 2003)).toEqual({ address: 2002, value: 'v2' });
+  expect(together.behind(7, 2002)).toEqual({ address: 2004, value: 'v2' });
+  expect(together.behind(7, 2 * WAYMARKS)).toBeUndefined();
+  expect(together.behind(8, 1)).toBeUndefined();
+  // One more, and all others go.
+  expect(alone.upTo(7, 8)).toEqual({ address: 8, value: 'a' });
+  alone.keep(8, [1], 'b');
+  expect([alone.upTo(7, 8), alone.upTo(8, 9)]).toEqual([undefined, { address: 1, value: 'b' }]);
 });

@@ -107,3 +107,22 @@ test('a record is called what it was called then', () => {
   const second = books.state.log.get(books.state.log.length - 1);
   expect([first, second].map((address) => nameAt(books.state, row, address))).toEqual(['a', 'b']);
 });
+
+test('credits of long ago are told without passing by all that their wallet has had since, once for each', () => {
+  const [PAID, CHANGED] = [50, 1000];
+  const books = Books.open().symbols('usd').wallets('w');
+  const { state } = books;
+  const placed = Array.from({ length: PAID }, () => {
+    books.intent(issue('w', 1));
+    return placedAt(state, state.log.length)!;
+  });
+  for (let n = 0; n < CHANGED; n++) books.update(Kind.wallet, n === 0 ? 'w' : `w${n - 1}`, { handle: `w${n}` });
+  const prev = vi.spyOn(state.heap, 'prev');
+  for (const each of placed) {
+    const [event, ...others] = eventsOf(state, each, 'balance-received');
+    expect(others).toEqual([]);
+    expect(event!.members.wallet!.value(null)).toMatchObject({ data: { handle: 'w' } });
+  }
+  // All of them once, and then few each time.
+  expect(prev.mock.calls.length).toBeLessThan(CHANGED + 100 * PAID);
+});

@@ -14,7 +14,6 @@ import {
 } from '../../core/claims/index.ts';
 import { EntryType, type IntentEntry, Side } from '../../core/entry.ts';
 import { meaningsOf } from '../../core/meaning.ts';
-import type { PastNames } from '../../core/past.ts';
 import { dataOf, intentIn, versionAt } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
 import type { Moved } from './past.ts';
@@ -31,9 +30,9 @@ export interface Booking {
 }
 
 /** In the order of the claims, the source of each before its target. */
-export function bookingsOf(state: State, moved: Moved, names: PastNames): Booking[] {
+export function bookingsOf(state: State, moved: Moved): Booking[] {
   const { claims } = dataOf(intentOf(state, moved)) as { claims: readonly Claim[] };
-  const meant = meaningsOf(state, moved.address, moved.entry, (row, at) => names.at(row, at));
+  const meant = meaningsOf(state, moved.address, moved.entry);
   const bookings: Booking[] = [];
   for (const [index, claim] of claims.entries()) {
     const action = CLAIM_ACTIONS[actionNumber(claim.action)]!;

@@ -6,7 +6,7 @@
  * always a beginning of the books. A record bears the moment at which it was received, which may lie a batch earlier.
  */
 import { decidedAt, EntryType, type IntentEntry, type StepEntry } from '../../core/entry.ts';
-import { PastNames } from '../../core/past.ts';
+import { nameAt } from '../../core/past.ts';
 import { isoMoment } from '../../core/proofs.ts';
 import { entryAt } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
@@ -40,8 +40,6 @@ export function shortOf(state: State, moment: number): string[] {
 export class Past {
   /** What those entries come to that were gone through. */
   readonly money = new Money();
-  /** How records were called at any time. */
-  readonly names: PastNames;
   /** How many they are, and where the last of them lies. */
   seq = 0;
   address = 0;
@@ -49,12 +47,11 @@ export class Past {
 
   constructor(state: State) {
     this.#state = state;
-    this.names = new PastNames(state);
   }
 
   /** How the record in this row was called when the last of those entries came. */
   nameOf(row: number): string {
-    return this.names.at(row, this.address);
+    return nameAt(this.#state, row, this.address);
   }
 
   /** Goes on with all that was decided before this moment; whoever asks goes through all of it. */

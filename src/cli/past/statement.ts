@@ -70,7 +70,7 @@ export class Statement {
   *changes(): Generator<Change> {
     for (const moved of this.#past.upTo(this.to)) {
       if (this.#touched(moved).next().done === true) continue;
-      for (const booking of bookingsOf(this.#state, moved, this.#past.names)) {
+      for (const booking of bookingsOf(this.#state, moved)) {
         const { wallet, symbol, change } = booking;
         if (!this.#isMeant(wallet)) continue;
         const led = this.#ledTo(symbol);

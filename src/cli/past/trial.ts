@@ -37,7 +37,7 @@ export function trialAt(state: State, ledger: number, moment: number): Trial {
   for (const moved of past.upTo(moment)) {
     // Most intents do neither, and their claims need not be read for it.
     if (moved.entry.ledger !== ledger || !makesOrDestroys(intentOf(state, moved))) continue;
-    for (const { action, symbol, change } of bookingsOf(state, moved, past.names)) {
+    for (const { action, symbol, change } of bookingsOf(state, moved)) {
       if (action.supply > 0) issued.set(symbol, (issued.get(symbol) ?? 0n) + change);
       if (action.supply < 0) destroyed.set(symbol, (destroyed.get(symbol) ?? 0n) - change);
     }
