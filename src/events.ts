@@ -27,7 +27,7 @@ import { Kind, kindRow } from './core/kinds.ts';
 import { meaningsOf } from './core/meaning.ts';
 import { ledgerAt, recordAt, undecided } from './core/past.ts';
 import { dataOf, entryAt } from './core/records.ts';
-import type { State } from './core/state.ts';
+import { SERVER_LEDGER, type State } from './core/state.ts';
 import { Member, memberAt, membersAt, plain, Shelf } from './event-members.ts';
 import { sha256Hex } from './proof/digest.ts';
 import type { Sealer } from './proof/sealer.ts';
@@ -62,10 +62,18 @@ export interface LedgerEvent {
 
 const FIRST_CREDIT = 2;
 
-/** The entry with this sequence number, or null where nobody is told of it. */
-export function placedAt(state: State, seq: number): Placed | null {
-  const address = state.log.get(seq - 1);
+/**
+ * The entry with this sequence number, or null where nobody is told of it. For who hears of the ledger `only`, what was
+ * written within others, which may be nearly all, is null too, unread.
+ */
+export function placedAt(state: State, seq: number, only?: number): Placed | null {
+  const { log, heap, codec } = state;
+  const address = log.get(seq - 1);
   if (address === 0) return null;
+  if (only !== undefined) {
+    const home = codec.ledger(heap.chunk(address), heap.offset(address));
+    if (home !== only && home !== SERVER_LEDGER) return null;
+  }
   const entry = entryAt(state, address);
   if (entry.type === EntryType.token || entry.type === EntryType.delivery) return null;
   const row = 'row' in entry ? entry.row : findLuid(state, entry.ledger, entry.kind, entry.luid);

@@ -10,6 +10,8 @@ export interface EntryCodec {
   decode(bytes: Uint8Array, from: number, to: number): Entry;
   /** The type of the entry that begins at `from`, without decoding it. */
   type(bytes: Uint8Array, from: number): EntryType;
+  /** The ledger of the entry that begins at `from`, without decoding it. */
+  ledger(bytes: Uint8Array, from: number): number;
   /** The names of the entry that begins at `from`, without decoding the rest. */
   names(bytes: Uint8Array, from: number, to: number): Names;
   /** Whether the entry that begins at `from` is of a record with this handle in this ledger and kind, without decoding it. */

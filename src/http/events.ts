@@ -148,7 +148,7 @@ function withMark(call: Call, seq: number, from: number, goOn: (mark: string) =>
 
 /** The events of an entry, from a number on, that belong to this ledger. */
 function eventsAt({ house: { state }, ledger }: Call, seq: number, signal: string, from: number) {
-  const placed = placedAt(state, seq);
+  const placed = placedAt(state, seq, ledger);
   if (placed === null || placed.ledger !== ledger) return NO_EVENTS.values();
   if (signal === '') return allEvents(state, placed, from);
   return signalsOf(placed.entry).includes(signal) ? eventsOf(state, placed, signal, from) : NO_EVENTS.values();

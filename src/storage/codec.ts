@@ -37,6 +37,7 @@ import {
   isNamed,
   KEY_BYTES,
   LUID_CHARS,
+  ledgerOf,
   luidEquals,
   names,
   PROOF_ELEMENTS,
@@ -397,4 +398,13 @@ function skipProof(reader: msgpack.Reader): void {
 }
 
 /** All that the core asks. */
-export const entryCodec: EntryCodec = { decode, type: typeOf, names, isNamed, luidEquals, signatures, datedSignatures };
+export const entryCodec: EntryCodec = {
+  decode,
+  type: typeOf,
+  ledger: ledgerOf,
+  names,
+  isNamed,
+  luidEquals,
+  signatures,
+  datedSignatures,
+};

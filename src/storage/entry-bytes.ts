@@ -116,9 +116,17 @@ export function luidEquals(bytes: Uint8Array, from: number, luid: string): boole
 
 export function isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean {
   if (!msgpack.textEquals(bytes, from + HANDLE_AT, handle)) return false;
-  const ledgerAt = msgpack.countEnd(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
-  if (msgpack.countAt(bytes, ledgerAt) !== ledger) return false;
-  return msgpack.countAt(bytes, msgpack.countEnd(bytes, ledgerAt)) === kind;
+  const at = ledgerAt(bytes, from);
+  if (msgpack.countAt(bytes, at) !== ledger) return false;
+  return msgpack.countAt(bytes, msgpack.countEnd(bytes, at)) === kind;
+}
+
+export function ledgerOf(bytes: Uint8Array, from: number): number {
+  return msgpack.countAt(bytes, ledgerAt(bytes, from));
+}
+
+function ledgerAt(bytes: Uint8Array, from: number): number {
+  return msgpack.countEnd(bytes, msgpack.textEnd(bytes, from + HANDLE_AT));
 }
 
 export function typeOf(bytes: Uint8Array, from: number): EntryType {

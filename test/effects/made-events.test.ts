@@ -126,3 +126,23 @@ test('credits of long ago are told without passing by all that their wallet has 
   // All of them once, and then few each time.
   expect(prev.mock.calls.length).toBeLessThan(CHANGED + 100 * PAID);
 });
+
+test('who hears of one ledger reads no entries of others, but its own ledger’s record', () => {
+  const books = Books.open();
+  const { state } = books;
+  for (const handle of ['other', 'third']) {
+    books.create(Kind.ledger, { handle, access: [{ action: 'any', record: 'any' }] }, 0);
+  }
+  for (let n = 0; n < 30; n++) books.create(Kind.wallet, { handle: `w${n}` }, 1 + (n % 3));
+  const seqs = Array.from({ length: state.log.length }, (_, n) => n + 1);
+  for (const ledger of [1, 2, 3]) {
+    const own = seqs.filter((seq) => placedAt(state, seq)?.ledger === ledger);
+    expect(own).toHaveLength(11);
+    const decode = vi.spyOn(state.codec, 'decode');
+    const found = seqs.filter((seq) => placedAt(state, seq, ledger)?.ledger === ledger);
+    expect(found).toEqual(own);
+    // Ledgers' records are the server's.
+    expect(decode.mock.calls.length).toBe(10 + 3);
+    vi.restoreAllMocks();
+  }
+});

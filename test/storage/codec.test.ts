@@ -410,6 +410,7 @@ describe('handle and luid compared where they lie', () => {
       for (const kind of [Kind.ledger, Kind.intent]) {
         const value = { ...intentFrom(1, (size) => new Uint8Array(size)), handle: 'shop', ledger, kind };
         const { buffer, from } = encoded(value);
+        expect(entryCodec.ledger(buffer.bytes, from)).toBe(ledger);
         for (const other of ledgers) {
           for (const otherKind of [Kind.ledger, Kind.intent]) {
             const isIt = other === ledger && otherKind === kind;
