@@ -16,7 +16,7 @@ import { checkSubmission } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
 import { entersFor, whyNot } from './may.ts';
-import { PAGE_BYTES_MAX, parseQuery } from './query.ts';
+import { parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import type { Write } from './submit.ts';
@@ -28,6 +28,9 @@ import type { Write } from './submit.ts';
  * answer gave, the mark of the last entry it told of.
  */
 export const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([\da-f]{8}))?$/;
+
+/** Of a page that is full: it is sent in one piece, and whoever asks goes on after it. */
+const FULL_BYTES = 4 * 1024 * 1024;
 
 interface Wish {
   /** Entries up to this sequence number are passed by, and of the next one events before this number. */
@@ -70,7 +73,7 @@ function tellEvents(call: Call, wish: Wish): void {
   /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
   let next: Iterator<LedgerEvent, void, void> | null = null;
   let bytes = 0;
-  const isFull = () => texts.length >= wish.limit || bytes > PAGE_BYTES_MAX;
+  const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES;
   const tellNext = () => {
     next ??= eventsAt(call, seq + 1, wish.signal, from);
     const { value: event, done } = next.next();

@@ -77,6 +77,16 @@ describe('what happened in a ledger', () => {
     expect([...next.data, ...last.data].map(({ data: { amount } }) => amount)).toEqual([3, 4, 5, 6]);
   });
 
+  test('in pages of a few megabytes, where events are long', async () => {
+    const { at, own } = await ledgerOfItsOwn();
+    const made: string[] = [];
+    for (let n = 0; n < 8; n++) made.push(await own.wallet({ custom: { text: 'x'.repeat(1_000_000) } }));
+    const first = await ask(at, 'after=0&signal=wallet-created');
+    expect(first.data).toHaveLength(5);
+    const rest = await ask(at, `after=${first.page.after}&signal=wallet-created`);
+    expect([...first.data, ...rest.data].map(({ data }) => data.wallet.data.handle)).toEqual(made);
+  });
+
   test('and a thread, with what its routes did', async () => {
     const { at, own } = await ledgerOfItsOwn();
     const usd = await own.symbol();
