@@ -4,7 +4,8 @@
  *
  * Calls are synchronous where they only touch the page cache and asynchronous (`…Later`) where they wait
  * for the device: one synchronous write followed by one asynchronous sync was measured to be cheaper than
- * two asynchronous calls, and a write while no sync is in flight is a copy. What always holds: a `…Later`
+ * two asynchronous calls, and a write while no sync is in flight is a copy. To make a name, and to cut or close what was
+ * written to, may wait for a device that hangs: while a server serves, that is asynchronous too. What always holds: a `…Later`
  * call reports exactly once and never before it returned; files are made with mode 0600, directories
  * with 0700; `read` and `write` may do less than asked, as the system calls may, so callers use `readAll`
  * and `writeAll`.
@@ -32,10 +33,12 @@ export interface DiskFile {
   write(bytes: Uint8Array, from: number, to: number, position: number): number;
   writeLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
   truncate(size: number): void;
+  truncateLater(size: number, done: Done): void;
   /** Returns when content and length are on the device (fdatasync). */
   sync(): void;
   syncLater(done: Done): void;
   close(): void;
+  closeLater(done: Done): void;
 }
 
 /** Another hold on a file, for whole blocks. */
@@ -45,7 +48,7 @@ export interface SyncedFile {
    * system's memory, `from`, `to` and `position` at multiples of 4096.
    */
   writeLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
-  close(): void;
+  closeLater(done: Done): void;
 }
 
 /** Who may do what with a file. */
@@ -58,6 +61,8 @@ export interface Rights {
 
 export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
+  /** Makes an empty file where there is none (EEXIST), for who opens it then. */
+  createLater(path: string, done: Done): void;
   /** A file that is there, for writes past the page cache; null where the system has none for it, or none to rely on. */
   openSynced(path: string): SyncedFile | null;
   /** Whether the name is there, and leads somewhere; throws where the system does not tell. */
@@ -133,6 +138,18 @@ export async function writeAllLater(file: DiskFile, bytes: Uint8Array, position:
 
 export function syncLater(file: DiskFile): Promise<void> {
   return finished((done) => file.syncLater(done));
+}
+
+export function truncateLater(file: Pick<DiskFile, 'truncateLater'>, size: number): Promise<void> {
+  return finished((done) => file.truncateLater(size, done));
+}
+
+export function closeLater(file: Pick<DiskFile, 'closeLater'>): Promise<void> {
+  return finished((done) => file.closeLater(done));
+}
+
+export function createLater(disk: Disk, path: string): Promise<void> {
+  return finished((done) => disk.createLater(path, done));
 }
 
 export function syncDirectoryLater(disk: Disk, path: string): Promise<void> {
@@ -276,6 +293,10 @@ function openFile(path: string, mode: OpenMode): DiskFile {
     (done: Counted): Counted =>
     (error, count) =>
       done(named(error), count);
+  const tells =
+    (done: Done): fs.NoParamCallback =>
+    (error) =>
+      done(named(error ?? null));
   return {
     path,
     size: () => call(() => fs.fstatSync(fd).size),
@@ -287,9 +308,11 @@ function openFile(path: string, mode: OpenMode): DiskFile {
     writeLater: (bytes, from, to, position, done) =>
       fs.write(fd, bytes, from, callBytes(from, to), position, counts(done)),
     truncate: (size) => call(() => fs.ftruncateSync(fd, size)),
+    truncateLater: (size, done) => fs.ftruncate(fd, size, tells(done)),
     sync: () => call(() => fs.fdatasyncSync(fd)),
-    syncLater: (done) => fs.fdatasync(fd, (error) => done(named(error))),
+    syncLater: (done) => fs.fdatasync(fd, tells(done)),
     close: () => call(() => fs.closeSync(fd)),
+    closeLater: (done) => fs.close(fd, tells(done)),
   };
 }
 
@@ -329,7 +352,7 @@ function openSynced(path: string): SyncedFile | null {
   return {
     writeLater: (bytes, from, to, position, done) =>
       fs.write(fd, bytes, from, callBytes(from, to), position, (error, count) => done(nameFile(error, path), count)),
-    close: () => fs.closeSync(fd),
+    closeLater: (done) => fs.close(fd, (error) => done(nameFile(error ?? null, path))),
   };
 }
 
@@ -404,6 +427,12 @@ function syncDirectory(path: string): void {
 
 export const realDisk: Disk = {
   open: openFile,
+  createLater(path, done) {
+    fs.open(path, FLAGS.create, FILE_MODE, (openError, fd) => {
+      if (openError !== null) return done(openError);
+      fs.close(fd, (closeError) => done(nameFile(closeError ?? null, path)));
+    });
+  },
   openSynced,
   exists,
   rights(path) {

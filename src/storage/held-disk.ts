@@ -44,6 +44,7 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
         (error) => done(error, 0),
       ),
     truncate: (size) => held(() => file.truncate(size)),
+    truncateLater: (size, done) => heldLater(() => file.truncateLater(size, stillHeld(done)), done),
     sync() {
       file.sync();
       lock.check();
@@ -53,6 +54,7 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
   return {
     // To read too: what is missing was taken away by who has the lock now.
     open: (path, mode) => heldFile(held(() => disk.open(path, mode))),
+    createLater: (path, done) => heldLater(() => disk.createLater(path, stillHeld(done)), done),
     openSynced(path) {
       const file = held(() => disk.openSynced(path));
       if (file === null) return null;

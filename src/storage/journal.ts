@@ -5,6 +5,7 @@
  *
  * What always holds: one frame is on its way at a time; a frame's `done` runs once, after `commit`
  * returned, and with null only when the frame, and the name of a segment made for it, are on the device.
+ * The next segment is begun by calls that report later: on a disk that hangs the frame waits, and nobody else does.
  * A failed write, sync or open is final: what reached the disk is unknown until it is read again, so
  * every later commit is refused with the same error and no sync is ever tried twice. So it is where others have removed,
  * replaced, cut or lengthened the segment, as who puts back a copy beside a running server does: what is written to the
@@ -15,7 +16,16 @@ import { basename, join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Entry } from '../core/entry.ts';
 import { encode } from './codec.ts';
-import { type Disk, type DiskFile, type Done, readAll, writeAll } from './disk.ts';
+import {
+  closeLater,
+  createLater,
+  type Disk,
+  type DiskFile,
+  type Done,
+  readAll,
+  truncateLater,
+  writeAll,
+} from './disk.ts';
 import {
   digestEntry,
   FORMAT_VERSION,
@@ -113,7 +123,7 @@ export class Journal {
   readonly #directory: string;
   readonly #options: JournalOptions;
   readonly #format: EntryFormat;
-  readonly #buffer = new FrameBuffer();
+  #buffer = emptyFrame();
   readonly #head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   #position: JournalPosition;
   #file: LogFile | null = null;
@@ -137,7 +147,6 @@ export class Journal {
     this.#options = options;
     this.#format = options.format ?? CURRENT_FORMAT;
     this.#position = { seq: position.seq, chain: position.chain.slice(), moment: position.moment };
-    this.#buffer.end = FIRST_ENTRY_AT;
   }
 
   /**
@@ -182,7 +191,7 @@ export class Journal {
     file.sync();
     file.close();
     this.#disk.syncDirectory(this.#directory);
-    this.#file = this.#openLog(path, 'write');
+    this.#file = this.#openLog(path);
     this.#fileSize = this.#reservedTo;
     this.#end = { file: name, byte: this.#fileBytes };
   }
@@ -243,8 +252,15 @@ export class Journal {
     }
     try {
       const next = this.#seal(moment);
-      const created = this.#write();
-      this.#sync(created, (error) => settle(error ?? this.#leave(), next));
+      const end: Done = (error) => settle(error ?? this.#leave(), next);
+      const file = this.#file;
+      if (file !== null) this.#expectAsLeft(file);
+      if (file !== null && this.#fileBytes < this.#options.segmentBytesMax) {
+        this.#write(file, this.#buffer, FRAME_AT);
+        this.#buffer.end = FIRST_ENTRY_AT;
+        this.#entries = 0;
+        this.#sync(false, end);
+      } else this.#writeFirst(end);
     } catch (error) {
       queueMicrotask(() => settle(error as Error));
     }
@@ -296,36 +312,58 @@ export class Journal {
     return { seq: this.#position.seq + this.#entries, chain: hash, moment };
   }
 
-  /** Hands the frame to the file; returns whether that made a new segment. */
-  #write(): boolean {
-    if (this.#file !== null) this.#expectAsLeft(this.#file);
-    const created = this.#file === null || this.#fileBytes >= this.#options.segmentBytesMax;
-    if (created) this.#startSegment();
-    const { bytes } = this.#buffer;
-    const from = created ? 0 : FRAME_AT;
-    const to = this.#buffer.end + FRAME_FOOT_BYTES;
-    const end = this.#fileBytes + (to - from);
-    if (end > this.#reservedTo) this.#reserve(end);
-    this.#file!.write(bytes, from, to, this.#fileBytes);
-    this.#fileBytes = end;
-    this.#buffer.end = FIRST_ENTRY_AT;
+  /** Hands the file what is sealed in the buffer, from there on. */
+  #write(file: LogFile, { bytes, end }: FrameBuffer, from: number): void {
+    const to = end + FRAME_FOOT_BYTES;
+    const fileBytes = this.#fileBytes + (to - from);
+    // Blocks are whole: the room may be larger than was asked for.
+    if (fileBytes > Math.max(this.#reservedTo, this.#fileSize)) this.#reserve(file, fileBytes);
+    file.write(bytes, from, to, this.#fileBytes);
+    this.#fileBytes = fileBytes;
+  }
+
+  /** Has what is sealed written and synced as the first frame of a new segment. */
+  #writeFirst(done: Done): void {
+    const frame = this.#buffer;
+    const { firstSeq } = this.#head;
+    writeSegmentHeader(frame.bytes, firstSeq, this.#position.chain, this.#format.version);
+    // The next frame is made meanwhile.
+    this.#buffer = emptyFrame();
     this.#entries = 0;
-    return created;
+    this.#startSegment(segmentName(firstSeq), frame).then(
+      () => this.#sync(true, done),
+      (error: Error) => queueMicrotask(() => done(error)),
+    );
+  }
+
+  async #startSegment(name: string, frame: FrameBuffer): Promise<void> {
+    const before = this.#file;
+    this.#file = null;
+    if (before !== null) {
+      await this.#dropReserve(before);
+      await closeLater(before);
+    }
+    const path = join(this.#directory, name);
+    await createLater(this.#disk, path);
+    this.#file = this.#openLog(path);
+    this.#fileBytes = 0;
+    this.#fileSize = 0;
+    this.#write(this.#file, frame, 0);
   }
 
   /** Has the file made longer by zeros, for the frame that ends at `end` and the ones to come; they are synced with it. */
-  #reserve(end: number): void {
+  #reserve(file: LogFile, end: number): void {
     const { reserveBytes = 0, segmentBytesMax } = this.#options;
     const bytes = Math.min(reserveBytes, segmentBytesMax - end);
     if (bytes <= 0) return;
     this.#reservedTo = end + bytes;
-    this.#file!.reserve(this.#reservedTo);
+    file.reserve(this.#reservedTo);
   }
 
   /** Should the zeros come back with a power cut, they say nothing. */
-  #dropReserve(file: LogFile): void {
+  async #dropReserve(file: LogFile): Promise<void> {
     this.#expectAsLeft(file);
-    if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes);
+    if (file.size() > this.#fileBytes) await truncateLater(file, this.#fileBytes);
     this.#reservedTo = 0;
   }
 
@@ -334,24 +372,10 @@ export class Journal {
     if (!file.endsAt(this.#fileSize)) throw this.#lost(file);
   }
 
-  #openLog(path: string, mode: 'write' | 'create'): LogFile {
+  #openLog(path: string): LogFile {
     // What is never synced is for the page cache to keep.
-    if (this.#options.durability === 'none') return cachedLog(this.#disk.open(path, mode));
-    return openLog(this.#disk, path, mode);
-  }
-
-  #startSegment(): void {
-    const { firstSeq } = this.#head;
-    const before = this.#file;
-    this.#file = null;
-    if (before !== null) {
-      this.#dropReserve(before);
-      before.close();
-    }
-    this.#file = this.#openLog(join(this.#directory, segmentName(firstSeq)), 'create');
-    this.#fileBytes = 0;
-    this.#fileSize = 0;
-    writeSegmentHeader(this.#buffer.bytes, firstSeq, this.#position.chain, this.#format.version);
+    if (this.#options.durability === 'none') return cachedLog(this.#disk.open(path, 'write'));
+    return openLog(this.#disk, path);
   }
 
   #settle(error: Error | null, next: JournalPosition, done: Done): void {
@@ -381,11 +405,17 @@ export class Journal {
     if (file === null) return;
     // What a failed write or sync left is for the next start to read.
     try {
-      if (this.#failure === null) this.#dropReserve(file);
+      if (this.#failure === null) await this.#dropReserve(file);
     } finally {
-      file.close();
+      await closeLater(file);
     }
   }
+}
+
+function emptyFrame(): FrameBuffer {
+  const frame = new FrameBuffer();
+  frame.end = FIRST_ENTRY_AT;
+  return frame;
 }
 
 const PIECE_BYTES = 1024 * 1024;

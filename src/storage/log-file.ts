@@ -33,18 +33,18 @@ export interface LogFile {
    * it. Where the disk has no room for them the file goes on without.
    */
   reserve(length: number): void;
-  truncate(size: number): void;
+  truncateLater(size: number, done: Done): void;
   /** Reports when all that was written is on the device; nothing is written meanwhile. */
   syncLater(done: Done): void;
-  close(): void;
+  closeLater(done: Done): void;
 }
 
 /** The disk is full, the user's share of it is, or a file may not be so long. */
 const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
-/** A log past the page cache where the disk has a way to do that, else by way of it. */
-export function openLog(disk: Disk, path: string, mode: 'write' | 'create'): LogFile {
-  const file = disk.open(path, mode);
+/** A log past the page cache where the disk has a way to do that, else by way of it. The file is there. */
+export function openLog(disk: Disk, path: string): LogFile {
+  const file = disk.open(path, 'write');
   const synced = disk.openSynced(path);
   return synced === null ? cachedLog(file) : new StagedLog(file, synced);
 }
@@ -71,6 +71,8 @@ export function cachedLog(file: DiskFile): LogFile {
 }
 
 const END = new Uint8Array(2);
+/** Nobody looks into it. */
+const LAST = new Uint8Array(1);
 
 /** There is one byte from the last one on, not none and not two. */
 function endsAt(file: DiskFile, size: number): boolean {
@@ -99,11 +101,14 @@ class StagedLog implements LogFile {
   #isStaged = false;
   #isUnderway = false;
   #takesBlocks = true;
+  /** Of the file, as it was opened and as blocks have made it. */
+  #length: number;
 
   constructor(file: DiskFile, synced: SyncedFile) {
     this.path = file.path;
     this.#file = file;
     this.#synced = synced;
+    this.#length = file.size();
   }
 
   size(): number {
@@ -118,8 +123,8 @@ class StagedLog implements LogFile {
     return this.#file.isInPlace();
   }
 
-  truncate(size: number): void {
-    this.#file.truncate(size);
+  truncateLater(size: number, done: Done): void {
+    this.#file.truncateLater(size, done);
   }
 
   write(bytes: Uint8Array, from: number, to: number, position: number): void {
@@ -148,9 +153,8 @@ class StagedLog implements LogFile {
     this.#reserved = 0;
   }
 
-  close(): void {
-    this.#synced.close();
-    this.#file.close();
+  closeLater(done: Done): void {
+    this.#synced.closeLater((error) => this.#file.closeLater((other) => done(error ?? other)));
   }
 
   /** Goes on in the midst of the block that is in the file. */
@@ -196,21 +200,22 @@ class StagedLog implements LogFile {
         this.#syncCached(end);
       } else if (NO_ROOM.includes(code) && wanted > needed) {
         if (at < needed) this.#writeBlocks(at, needed, needed, end);
-        else end(this.#shorten(this.#from + needed));
+        // The last room of a disk is given back: others need it too.
+        else this.#file.truncateLater(this.#from + needed, end);
       } else if (error !== null) end(error);
-      else if (isWhole) end(null);
+      else if (isWhole) this.#readEnd(this.#from + wanted, end);
       else this.#writeBlocks(at + blockAt(count), wanted, needed, end);
     });
   }
 
-  /** Gives back the last room of a disk, which others need too. */
-  #shorten(size: number): Error | null {
-    try {
-      this.#file.truncate(size);
-      return null;
-    } catch (error) {
-      return error as Error;
-    }
+  /**
+   * Where blocks came to the file's end, has the system read that again: `endsAt`, which is asked by the first thread, would
+   * wait for the device, and everybody with it where that hangs.
+   */
+  #readEnd(to: number, end: Done): void {
+    if (to < this.#length) return end(null);
+    this.#length = to;
+    this.#file.readLater(LAST, 0, 1, to - 1, end);
   }
 
   /** There are file systems that open files for blocks and then take none. */

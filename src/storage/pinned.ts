@@ -104,9 +104,11 @@ function pinnedFile(path: string, file: DiskFile): DiskFile {
     write: refuse,
     writeLater: refuse,
     truncate: refuse,
+    truncateLater: refuse,
     sync: refuse,
     syncLater: refuse,
     close: () => file.close(),
+    closeLater: (done) => file.closeLater(done),
   };
 }
 
@@ -135,6 +137,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
       if (mode !== 'read' || file === undefined) return refuse();
       return { ...file, close() {} };
     },
+    createLater: refuse,
     openSynced: refuse,
     exists: (path) => path === directory || files.has(basename(path)),
     rights: () => ({ mode: READ_ONLY, isRoots: false }),

@@ -88,9 +88,11 @@ export class Power implements Disk {
       writeLater: (bytes, from, to, position, done) =>
         this.#later<Counted>((end) => file.writeLater(bytes, from, to, position, end), done),
       truncate: (size) => this.#now(() => file.truncate(size)),
+      truncateLater: (size, done) => this.#later<Done>((end) => file.truncateLater(size, end), done),
       sync: () => this.#now(() => file.sync()),
       syncLater: (done) => this.#later<Done>((end) => file.syncLater(end), done),
       close: () => this.#now(() => file.close()),
+      closeLater: (done) => this.#later<Done>((end) => file.closeLater(end), done),
     };
   }
 
@@ -100,10 +102,11 @@ export class Power implements Disk {
     return {
       writeLater: (bytes, from, to, position, done) =>
         this.#later<Counted>((end) => file.writeLater(bytes, from, to, position, end), done),
-      close: () => this.#now(() => file.close()),
+      closeLater: (done) => this.#later<Done>((end) => file.closeLater(end), done),
     };
   }
 
+  createLater = (path: string, done: Done) => this.#later<Done>((end) => this.#disk.createLater(path, end), done);
   exists = (path: string) => this.#now(() => this.#disk.exists(path));
   identity = (path: string) => this.#now(() => this.#disk.identity(path));
   rights = (path: string) => this.#now(() => this.#disk.rights(path));

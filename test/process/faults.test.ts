@@ -162,6 +162,33 @@ describe.skipIf(!traceable)('a write that takes', () => {
     isLong ? 200_000 : undefined,
   );
 
+  slow(
+    'seconds to close a file of the journal: /readyz says so, and who has nothing to do with the disk is answered',
+    async () => {
+      const path = freshDirectory();
+      const server = await launchOfTest(path, { flags: ['--segment-bytes-max', '4096'] });
+      const { wallet, symbol } = await openAccount(server.client, keys);
+      const traced = await trace(server.pid, 'ftruncate', 'ftruncate:delay_enter=8000000');
+      onTestFinished(traced.detach);
+      const load = crowd(server.url, 8, wallet, symbol);
+      let waited = 0;
+      const status = async () => {
+        const began = performance.now();
+        const answer = await fetch(new URL('/readyz', server.url));
+        waited = Math.max(waited, performance.now() - began);
+        return answer.status;
+      };
+      await until(async () => (await status()) === 503);
+      await until(async () => (await status()) === 200);
+      expect(waited, 'a question that needs no disk').toBeLessThan(3000);
+      server.child.kill('SIGKILL');
+      await server.ended;
+      await load.end();
+      expect(traced.calls().join('\n')).toContain('ftruncate');
+      judgeBooks(path, load.sent, wallet, symbol);
+    },
+  );
+
   slow('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
     const path = freshDirectory();
     const server = await launchOfTest(path, { env: COUNTED, flags: ['--inbox-max', '12'] });

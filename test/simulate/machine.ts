@@ -89,7 +89,7 @@ export class Seats {
 }
 
 /** What a process asks its system for. */
-export const ASKED = ['open', 'read', 'write', 'sync', 'unlink'] as const;
+export const ASKED = ['open', 'read', 'write', 'truncate', 'sync', 'close', 'unlink'] as const;
 type Asked = (typeof ASKED)[number];
 
 /** Where one process runs, and the volume as it sees it. */
@@ -173,8 +173,16 @@ export class Seat implements TearableDisk {
         this.#later<Counted>('read', (end) => file.readLater(bytes, from, to, position, end), done),
       syncLater: (done) => this.#later<Done>('sync', (end) => file.syncLater(end), done),
       truncate: (size) => this.#change('truncate', path, () => file.truncate(size)),
+      truncateLater: (size, done) =>
+        this.#change('truncate', path, () =>
+          this.#later<Done>('truncate', (end) => file.truncateLater(size, end), done),
+        ),
+      closeLater: (done) => this.#later<Done>('close', (end) => file.closeLater(end), done),
     };
   }
+
+  createLater = (path: string, done: Done) =>
+    this.#change('create', path, (at) => this.#later<Done>('open', (end) => this.#disk.createLater(at, end), done));
 
   openSynced(path: string): SyncedFile | null {
     this.#asks('open');
@@ -186,6 +194,7 @@ export class Seat implements TearableDisk {
         this.#change('write', path, () =>
           this.#later<Counted>('write', (end) => file.writeLater(bytes, from, to, position, end), done),
         ),
+      closeLater: (done) => this.#later<Done>('close', (end) => file.closeLater(end), done),
     };
   }
 

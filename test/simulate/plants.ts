@@ -286,11 +286,7 @@ export const PLANTS: Plant[] = [
   ],
   [
     'the room is cut off with the end of its frame',
-    [
-      JOURNAL,
-      'if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes);',
-      'if (file.size() > this.#fileBytes) file.truncate(this.#fileBytes - 1);',
-    ],
+    [JOURNAL, 'await truncateLater(file, this.#fileBytes);', 'await truncateLater(file, this.#fileBytes - 1);'],
   ],
   [
     'a zero behind the last frame ends it, whatever follows',
@@ -403,11 +399,11 @@ export const PLANTS: Plant[] = [
   ],
   [
     'a segment is made without a look at the lock',
-    [HELD, 'heldFile(held(() => disk.open(path, mode)))', 'heldFile(disk.open(path, mode))'],
+    [HELD, 'heldLater(() => disk.createLater(path, stillHeld(done)), done),', 'disk.createLater(path, done),'],
   ],
   [
     'room is given back by who has lost the lock',
-    [HELD, 'truncate: (size) => held(() => file.truncate(size)),', 'truncate: (size) => file.truncate(size),'],
+    [HELD, 'heldLater(() => file.truncateLater(size, stillHeld(done)), done),', 'file.truncateLater(size, done),'],
   ],
   [
     'a snapshot is written on without the lock',

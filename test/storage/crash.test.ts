@@ -33,6 +33,8 @@ async function live(disk: FakeDisk, random: () => number, next: () => Entry, ack
       }),
     );
     if (dies) {
+      // Mostly once all is written that is to be synced; else where a segment is just being closed, or made.
+      if (random() < 0.7) await new Promise((resolve) => setImmediate(resolve));
       if (random() < 0.3) disk.kill();
       else disk.crash();
       await new Promise((resolve) => setImmediate(resolve));

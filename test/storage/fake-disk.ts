@@ -227,6 +227,10 @@ export class FakeDisk implements Disk {
     return this.#file(path, this.#inode(path), mode !== 'read');
   }
 
+  createLater(path: string, done: Done): void {
+    this.#begun('open', () => this.open(path, 'create'), done);
+  }
+
   /** Writes that report when they are synced; until then they are as unsafe as any. */
   openSynced(path: string): SyncedFile | null {
     if (!this.#knowsSynced) return null;
@@ -248,7 +252,7 @@ export class FakeDisk implements Disk {
         }
         file.syncLater((error) => done(error, error === null ? count : 0));
       },
-      close: () => file.close(),
+      closeLater: (done) => file.closeLater(done),
     };
   }
 
@@ -388,6 +392,16 @@ export class FakeDisk implements Disk {
         written();
       };
     };
+    const truncate = (size: number) => {
+      alive('truncate');
+      this.#meet('truncate', path);
+      truncateInode(inode, size);
+    };
+    const close = () => {
+      alive('close');
+      open = false;
+      this.#meet('close', path);
+    };
     return {
       path,
       size: () => {
@@ -397,22 +411,16 @@ export class FakeDisk implements Disk {
       isInPlace: () => this.#names.get(path) === inode,
       read,
       readLater: (bytes, from, to, position, done) =>
-        this.#laterCount('read', () => read(bytes, from, to, position), done),
+        this.#laterCount('read', () => read(bytes, from, to, position), done, life),
       write,
       writeLater: (bytes, from, to, position, done) =>
-        this.#laterCount('write', () => write(bytes, from, to, position), done),
-      truncate: (size) => {
-        alive('truncate');
-        this.#meet('truncate', path);
-        truncateInode(inode, size);
-      },
+        this.#laterCount('write', () => write(bytes, from, to, position), done, life),
+      truncate,
+      truncateLater: (size, done) => this.#begun('truncate', () => truncate(size), done, life),
       sync: () => sync()(),
       syncLater: (done) => this.#laterSync('sync', sync(), done),
-      close: () => {
-        alive('close');
-        open = false;
-        this.#meet('close', path);
-      },
+      close,
+      closeLater: (done) => this.#later('close', close, done, life),
     };
   }
 
@@ -431,7 +439,18 @@ export class FakeDisk implements Disk {
     throw systemError(fault.code, call, path);
   }
 
-  #later(call: Call, work: () => void, done: Done): void {
+  /** What it does is done at once, as a write past the page cache is, and told later. */
+  #begun(call: Call, work: () => unknown, done: Done, life = this.#life): void {
+    let failure: unknown = null;
+    try {
+      work();
+    } catch (error) {
+      failure = error;
+    }
+    this.#later(call, () => failure !== null && fail(failure), done, life);
+  }
+
+  #later(call: Call, work: () => unknown, done: Done, life = this.#life): void {
     this.#laterCount(
       call,
       () => {
@@ -439,11 +458,12 @@ export class FakeDisk implements Disk {
         return 0;
       },
       (error) => done(error),
+      life,
     );
   }
 
-  #laterCount(call: Call, work: () => number, done: Counted): void {
-    const life = this.#life;
+  /** `life`: in which the file was opened that it is about. */
+  #laterCount(call: Call, work: () => number, done: Counted, life = this.#life): void {
     this.#schedule(() => {
       if (life !== this.#life) return;
       let count = 0;

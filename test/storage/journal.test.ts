@@ -3,6 +3,7 @@ import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode } from '../../src/storage/codec.ts';
+import type { Disk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES, sha256 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, JournalChangedError, type JournalOptions } from '../../src/storage/journal.ts';
@@ -302,6 +303,116 @@ describe('segments', () => {
     spoil(disk, disk.readdir(DIRECTORY));
     expect(() => readFrames(disk, position)).toThrow(/entry 12 is known/);
   });
+});
+
+/** This disk, but for some of its calls. */
+function withCalls(disk: FakeDisk, calls: Partial<Disk>): Disk {
+  const get = (_: Disk, name: keyof Disk) => calls[name] ?? disk[name].bind(disk);
+  return new Proxy<Disk>(disk, { get });
+}
+
+/** A disk that hangs: a call that would wait for it fails, but those that report later. Pages that were read stay read. */
+function hanging(disk: FakeDisk): Disk {
+  const waits = () => {
+    throw new Error('everybody would wait for the disk');
+  };
+  const PAGE = 4096;
+  const cached = new Set<number>();
+  const pages = (from: number, to: number) =>
+    Array.from({ length: Math.ceil(to / PAGE) - Math.floor(from / PAGE) }, (_, n) => Math.floor(from / PAGE) + n);
+  return withCalls(disk, {
+    createLater(path, done) {
+      cached.clear();
+      disk.createLater(path, done);
+    },
+    open(path, mode) {
+      if (mode === 'create') waits();
+      const file = disk.open(path, mode);
+      return {
+        ...file,
+        write(bytes, from, to, position) {
+          for (const page of pages(position, position + to - from)) cached.add(page);
+          return file.write(bytes, from, to, position);
+        },
+        read(bytes, from, to, position) {
+          // Behind the end there is nothing to wait for.
+          const end = Math.min(position + to - from, file.size());
+          if (!pages(position, end).every((page) => cached.has(page))) waits();
+          return file.read(bytes, from, to, position);
+        },
+        readLater(bytes, from, to, position, done) {
+          for (const page of pages(position, position + to - from)) cached.add(page);
+          file.readLater(bytes, from, to, position, done);
+        },
+        truncate: waits,
+        close: waits,
+        sync: waits,
+      };
+    },
+    openSynced(path) {
+      const file = disk.openSynced(path);
+      return (
+        file && {
+          ...file,
+          writeLater(bytes, from, to, position, done) {
+            for (const page of pages(position, position + to - from)) cached.delete(page);
+            file.writeLater(bytes, from, to, position, done);
+          },
+        }
+      );
+    },
+    syncDirectory: waits,
+    unlink: waits,
+    rename: waits,
+  });
+}
+
+/** By way of the page cache, and past it. */
+test.each([1, 2])(
+  'a journal asks the disk itself for nothing that may wait, from segment to segment: reads and /healthz stood still with a disk that hung just then, %d',
+  async (seed) => {
+    const disk = freshDisk(seed);
+    const options = { ...JOURNAL_OPTIONS, segmentBytesMax: 60_000, reserveBytes: 10_000 };
+    const journal = Journal.open(hanging(disk), DIRECTORY, JOURNAL_START, options);
+    const next = entriesFrom(seed);
+    const entries: Entry[] = [];
+    for (let moment = 1; disk.readdir(DIRECTORY).length < 4; moment++) {
+      entries.push(next());
+      journal.add(entries.at(-1)!);
+      await commit(journal, moment);
+    }
+    await journal.close();
+    expect(readFrames(disk).read).toEqual(entries);
+  },
+);
+
+test('the next frame is made while the next segment is', async () => {
+  const disk = freshDisk();
+  const created: (() => void)[] = [];
+  const slow = withCalls(disk, {
+    createLater: (path, done) => disk.createLater(path, (error) => void created.push(() => done(error))),
+  });
+  const journal = Journal.open(slow, DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, segmentBytesMax: 1 });
+  const next = entriesFrom(5);
+  const entries: Entry[] = [];
+  for (let moment = 1; moment <= 3; moment++) {
+    entries.push(next());
+    journal.add(entries.at(-1)!);
+    const done = commit(journal, moment);
+    while (created.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    entries.push(next());
+    const added = Buffer.from(journal.add(entries.at(-1)!));
+    expect([journal.frameEntries, journal.position.seq]).toEqual([1, 2 * moment - 2]);
+    created.pop()!();
+    await done;
+    expect(added).toEqual(bytesOf(entries.at(-1)!));
+    const second = commit(journal, moment);
+    while (created.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    created.pop()!();
+    await second;
+  }
+  expect(readFrames(disk).read).toEqual(entries);
+  expect(disk.readdir(DIRECTORY)).toHaveLength(6);
 });
 
 describe('a failed write is final', () => {

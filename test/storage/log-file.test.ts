@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Disk, realDisk } from '../../src/storage/disk.ts';
+import { closeLater, type Disk, realDisk, truncateLater } from '../../src/storage/disk.ts';
 import { type LogFile, openLog } from '../../src/storage/log-file.ts';
 import { remedy } from '../../src/trouble.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -37,6 +37,12 @@ const noise = (random: () => number, bytes: number) =>
   Buffer.from(Array.from({ length: bytes }, () => 1 + 255 * random()));
 
 /** Asserts that the file holds these bytes, and zeros behind them. */
+/** A log in a file of its own. */
+function newLog(disk: Disk, path: string): LogFile {
+  disk.open(path, 'create').close();
+  return openLog(disk, path);
+}
+
 function expectLog(file: Buffer, bytes: Buffer): void {
   expect(file.subarray(0, bytes.length).equals(bytes)).toBe(true);
   expect(file.subarray(bytes.length).every((byte) => byte === 0)).toBe(true);
@@ -50,7 +56,7 @@ test('what was synced is there after every sync and power cut, and nothing but z
     const random = randomFrom(seed);
     const pick = (from: readonly number[]) => from[Math.floor(random() * from.length)]!;
     let synced = Buffer.alloc(0);
-    let log = openLog(disk, PATH, 'create');
+    let log = newLog(disk, PATH);
     disk.syncDirectory('/books');
     for (let step = 0; step < 40; step++) {
       let bytes = synced;
@@ -82,28 +88,28 @@ test('what was synced is there after every sync and power cut, and nothing but z
       file.truncate(synced.length);
       file.sync();
       file.close();
-      log = openLog(disk, PATH, 'write');
+      log = openLog(disk, PATH);
     }
   }
 });
 
 test('a block is written again with every byte that it held', async () => {
   const disk = fresh();
-  const log = openLog(disk, PATH, 'create');
+  const log = newLog(disk, PATH);
   log.write(Buffer.from('one'), 0, 3, 0);
   await sync(log);
-  log.close();
-  const again = openLog(disk, PATH, 'write');
+  await closeLater(log);
+  const again = openLog(disk, PATH);
   again.write(Buffer.from('two'), 0, 3, 3);
   await sync(again);
   expect(disk.bytesOf(PATH).toString('latin1', 0, 7)).toBe('onetwo\0');
   expect(disk.bytesOf(PATH)).toHaveLength(BLOCK);
-  again.close();
-  expect(disk.calls.get('close')).toBe(4);
+  await closeLater(again);
+  expect(disk.calls.get('close')).toBe(5);
 });
 
 test('is not written while it is synced, nor in two places', async () => {
-  const log = openLog(fresh(), PATH, 'create');
+  const log = newLog(fresh(), PATH);
   log.write(Buffer.from('one'), 0, 3, 0);
   expect(() => log.write(Buffer.from('two'), 0, 3, 4)).toThrow('written in two places');
   const done = sync(log);
@@ -114,7 +120,7 @@ test('is not written while it is synced, nor in two places', async () => {
 
 test('by way of the page cache: room that another server has made already is none to make', async () => {
   const disk = fresh(1);
-  const log = openLog(disk, PATH, 'create');
+  const log = newLog(disk, PATH);
   const other = disk.open(PATH, 'write');
   other.write(Buffer.alloc(20_000, 1), 0, 20_000, 0);
   log.reserve(10_000);
@@ -125,7 +131,7 @@ describe('a disk that', () => {
   const bytes = noise(randomFrom(1), 3 * BLOCK + 5);
 
   async function written(disk: FakeDisk, reserved = 0): Promise<LogFile> {
-    const log = openLog(disk, PATH, 'create');
+    const log = newLog(disk, PATH);
     log.write(bytes, 0, bytes.length, 0);
     if (reserved > 0) log.reserve(reserved);
     await sync(log);
@@ -244,7 +250,7 @@ test('on the real disk blocks go past the page cache, large writes too, and are 
       };
     },
   };
-  const log = openLog(watched, path, 'create');
+  const log = newLog(watched, path);
   const random = randomFrom(7);
   let written = Buffer.alloc(0);
   for (const length of [100, 5000, 10, 3_000_000, 4096]) {
@@ -256,13 +262,13 @@ test('on the real disk blocks go past the page cache, large writes too, and are 
     expectLog(readFileSync(path), written);
     if (length === 5000) expect(statSync(path).size).toBe(49 * BLOCK);
   }
-  log.truncate(written.length);
-  log.close();
+  await truncateLater(log, written.length);
+  await closeLater(log);
   expect(readFileSync(path).equals(written)).toBe(true);
-  const again = openLog(realDisk, path, 'write');
+  const again = openLog(realDisk, path);
   again.write(Buffer.from('more'), 0, 4, written.length);
   await sync(again);
-  again.close();
+  await closeLater(again);
   expectLog(readFileSync(path), Buffer.concat([written, Buffer.from('more')]));
   const blocks = [
     [0, BLOCK],
@@ -314,7 +320,7 @@ test.each<[string, (path: string) => void, { isInPlace: boolean; isAsLong: boole
       for (const isFirst of [true, false]) {
         const path = join(freshDirectory(), name, 'log');
         mkdirSync(dirname(path));
-        const log = openLog(realDisk, path, 'create');
+        const log = newLog(realDisk, path);
         log.write(noise(randomFrom(3), 100), 0, 100, 0);
         log.reserve(BLOCK);
         await sync(log);
@@ -323,24 +329,24 @@ test.each<[string, (path: string) => void, { isInPlace: boolean; isAsLong: boole
         change(path);
         for (let looks = 0; looks < 2; looks++)
           expect({ isInPlace: log.isInPlace(), isAsLong: log.endsAt(length) }).toEqual(seen);
-        log.close();
+        await closeLater(log);
       }
     }
   },
 );
 
 // What the link led to is where it was, and no start looks there.
-test('on the real disk a log whose name was a link is not in place once that is another file', () => {
+test('on the real disk a log whose name was a link is not in place once that is another file', async () => {
   const path = join(freshDirectory(), 'log');
   const target = `${path}.target`;
   writeFileSync(target, 'books');
   symlinkSync(target, path);
-  const log = openLog(realDisk, path, 'write');
+  const log = openLog(realDisk, path);
   expect([log.isInPlace(), log.isInPlace()]).toEqual([true, true]);
   unlinkSync(path);
   writeFileSync(path, 'books');
   expect(log.isInPlace()).toBe(false);
-  log.close();
+  await closeLater(log);
 });
 
 test.each<[string, (path: string) => void, (path: string) => void]>([
@@ -364,13 +370,13 @@ test.each<[string, (path: string) => void, (path: string) => void]>([
       renameSync(`${path}.copy`, path);
     },
   ],
-])('on the real disk a log is not in place once its name does not lead to it: %s', (_what, before, after) => {
+])('on the real disk a log is not in place once its name does not lead to it: %s', async (_what, before, after) => {
   for (const isOpenBefore of [true, false]) {
     const path = join(freshDirectory(), 'books', 'log');
     mkdirSync(dirname(path));
     writeFileSync(path, 'books');
     if (!isOpenBefore) before(path);
-    const log = openLog(realDisk, path, 'write');
+    const log = openLog(realDisk, path);
     if (isOpenBefore) {
       expect(log.isInPlace()).toBe(true);
       before(path);
@@ -378,6 +384,6 @@ test.each<[string, (path: string) => void, (path: string) => void]>([
     expect([log.isInPlace(), log.isInPlace()]).toEqual([true, true]);
     after(path);
     expect([log.isInPlace(), log.isInPlace()]).toEqual([false, false]);
-    log.close();
+    await closeLater(log);
   }
 });
