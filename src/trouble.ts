@@ -211,7 +211,7 @@ export function watchStillness(tell: (text: string) => void, ...begun: Parameter
 function stillText(ms: number, computedMs: number): string {
   const why =
     computedMs < ms / 2
-      ? 'the process was stopped (SIGSTOP, a debugger), or the machine gave it no time, or no memory but by swapping, or the disk did not answer where nothing else is done meanwhile, as where a file is made'
+      ? 'the process was stopped (SIGSTOP, a debugger), or the machine gave it no time, or no memory but by swapping, or the disk did not answer where nothing else is done meanwhile, as where a file is looked at'
       : 'the server itself computed, in one piece; tell us what it was asked then';
   return `Stood still for ${Math.round(ms / 1000)} s: ${why}. Nothing is lost by that; who asked meanwhile had to wait.`;
 }

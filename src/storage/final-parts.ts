@@ -7,7 +7,17 @@
  */
 import { join } from 'node:path';
 import { type FinalPart, piecesOf } from '../core/dump.ts';
-import { type Disk, type DiskFile, renameLater, syncLater, TEMPORARY, withFile } from './disk.ts';
+import {
+  closeLater,
+  createLater,
+  type Disk,
+  type DiskFile,
+  renameLater,
+  syncLater,
+  TEMPORARY,
+  unlinkLater,
+  withFile,
+} from './disk.ts';
 import { FileStream } from './file-stream.ts';
 import { type PartRow, PIECE_BYTES, partName } from './snapshot-format.ts';
 
@@ -58,19 +68,21 @@ export function fileBytes(disk: Disk, path: string): number {
 
 /** Fills a new file, has it on the device and closes it. Where that fails the file goes, its space is needed. */
 export async function writeTemporary<T>(disk: Disk, path: string, fill: (file: DiskFile) => Promise<T>): Promise<T> {
-  if (disk.exists(path)) disk.unlink(path);
-  const file = disk.open(path, 'create');
-  let open = true;
+  if (disk.exists(path)) await unlinkLater(disk, path);
+  let open: DiskFile | null = null;
   try {
+    await createLater(disk, path);
+    const file = disk.open(path, 'write');
+    open = file;
     const filled = await fill(file);
     await syncLater(file);
-    open = false;
-    file.close();
+    open = null;
+    await closeLater(file);
     return filled;
   } catch (error) {
     try {
-      if (open) file.close();
-      disk.unlink(path);
+      if (open !== null) await closeLater(open);
+      await unlinkLater(disk, path);
     } catch {
       // The first error is the one to tell; what is left over goes with the next snapshot.
     }

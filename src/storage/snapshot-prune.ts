@@ -8,8 +8,9 @@
  */
 import { join } from 'node:path';
 import { Breaks } from './breaks.ts';
-import { type Disk, syncDirectoryLater, unlinkLater, withFile } from './disk.ts';
+import { type Disk, syncDirectoryLater, unlinkLater } from './disk.ts';
 import { fileBytes } from './final-parts.ts';
+import type { VerifyHash } from './format.ts';
 import { listSegments } from './segments.ts';
 import type { SnapshotOptions } from './snapshot.ts';
 import {
@@ -21,7 +22,7 @@ import {
   SnapshotError,
   snapshotSeq,
 } from './snapshot-format.ts';
-import { listSnapshots, readOutline } from './snapshot-reader.ts';
+import { listSnapshots, readOutline, readOutlineAhead } from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
 type PruneOptions = Pick<SnapshotOptions, 'verify' | 'refused'>;
@@ -90,7 +91,7 @@ async function standing(
 ): Promise<Manifest | null> {
   if (options.refused?.includes(name)) return null;
   try {
-    const { manifest } = withFile(disk, join(directory, name), 'read', (file) => readOutline(file, options.verify));
+    const manifest = await manifestOf(disk, join(directory, name), options.verify);
     let isWhole = manifest.seq === snapshotSeq(name);
     await forEachFinal(manifest, breaks, (file, { bytes }) => {
       isWhole &&= fileBytes(disk, join(directory, file)) === bytes;
@@ -99,6 +100,17 @@ async function standing(
   } catch (error) {
     if (error instanceof SnapshotError || errorCode(error) !== '') return null;
     throw error;
+  }
+}
+
+/** As a running server may read it: it may have been written long ago, and everybody would wait for a disk that hangs. */
+async function manifestOf(disk: Disk, path: string, verify: VerifyHash): Promise<Manifest> {
+  const file = disk.open(path, 'read');
+  try {
+    await readOutlineAhead(file);
+    return readOutline(file, verify).manifest;
+  } finally {
+    file.close();
   }
 }
 

@@ -162,6 +162,17 @@ export function readOutline(file: DiskFile, verify: VerifyHash): Outline {
   return { header, manifest, manifestBytes, foot };
 }
 
+/** Has the system read what `readOutline` reads: that waits for no device then. */
+export async function readOutlineAhead(file: DiskFile): Promise<void> {
+  const size = file.size();
+  const foot = Buffer.alloc(FOOT_BYTES);
+  await readAllLater(file, Buffer.alloc(SNAPSHOT_HEADER_BYTES), 0);
+  if (size < FOOT_BYTES || (await readAllLater(file, foot, size - FOOT_BYTES)) < FOOT_BYTES) return;
+  const { manifestBytes } = unpackFoot(foot);
+  const at = size - FOOT_BYTES - manifestBytes;
+  if (at >= 0 && manifestBytes <= MANIFEST_BYTES_MAX) await readAllLater(file, Buffer.allocUnsafe(manifestBytes), at);
+}
+
 /** SHA-256 of what a file has up to a byte, read while others have their turns; of a shorter one, of all it has. */
 export async function hashUpTo(file: DiskFile, end: number): Promise<Uint8Array> {
   const sha = createHash('sha256');

@@ -228,7 +228,7 @@ export class FakeDisk implements Disk {
   }
 
   createLater(path: string, done: Done): void {
-    this.#begun('open', () => this.open(path, 'create'), done);
+    this.#begun('open', () => this.open(path, 'create').close(), done);
   }
 
   /** Writes that report when they are synced; until then they are as unsafe as any. */

@@ -3,7 +3,6 @@ import { Unpackr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { encode } from '../../src/storage/codec.ts';
-import type { Disk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES, sha256 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, JournalChangedError, type JournalOptions } from '../../src/storage/journal.ts';
@@ -19,12 +18,14 @@ import {
   DIRECTORY,
   entriesFrom,
   freshDisk,
+  hanging,
   intentFrom,
   JOURNAL_OPTIONS,
   readFrames,
   recover,
   server,
   signerOf,
+  withCalls,
   writeFrames,
 } from './kit.ts';
 
@@ -304,68 +305,6 @@ describe('segments', () => {
     expect(() => readFrames(disk, position)).toThrow(/entry 12 is known/);
   });
 });
-
-/** This disk, but for some of its calls. */
-function withCalls(disk: FakeDisk, calls: Partial<Disk>): Disk {
-  const get = (_: Disk, name: keyof Disk) => calls[name] ?? disk[name].bind(disk);
-  return new Proxy<Disk>(disk, { get });
-}
-
-/** A disk that hangs: a call that would wait for it fails, but those that report later. Pages that were read stay read. */
-function hanging(disk: FakeDisk): Disk {
-  const waits = () => {
-    throw new Error('everybody would wait for the disk');
-  };
-  const PAGE = 4096;
-  const cached = new Set<number>();
-  const pages = (from: number, to: number) =>
-    Array.from({ length: Math.ceil(to / PAGE) - Math.floor(from / PAGE) }, (_, n) => Math.floor(from / PAGE) + n);
-  return withCalls(disk, {
-    createLater(path, done) {
-      cached.clear();
-      disk.createLater(path, done);
-    },
-    open(path, mode) {
-      if (mode === 'create') waits();
-      const file = disk.open(path, mode);
-      return {
-        ...file,
-        write(bytes, from, to, position) {
-          for (const page of pages(position, position + to - from)) cached.add(page);
-          return file.write(bytes, from, to, position);
-        },
-        read(bytes, from, to, position) {
-          // Behind the end there is nothing to wait for.
-          const end = Math.min(position + to - from, file.size());
-          if (!pages(position, end).every((page) => cached.has(page))) waits();
-          return file.read(bytes, from, to, position);
-        },
-        readLater(bytes, from, to, position, done) {
-          for (const page of pages(position, position + to - from)) cached.add(page);
-          file.readLater(bytes, from, to, position, done);
-        },
-        truncate: waits,
-        close: waits,
-        sync: waits,
-      };
-    },
-    openSynced(path) {
-      const file = disk.openSynced(path);
-      return (
-        file && {
-          ...file,
-          writeLater(bytes, from, to, position, done) {
-            for (const page of pages(position, position + to - from)) cached.delete(page);
-            file.writeLater(bytes, from, to, position, done);
-          },
-        }
-      );
-    },
-    syncDirectory: waits,
-    unlink: waits,
-    rename: waits,
-  });
-}
 
 /** By way of the page cache, and past it. */
 test.each([1, 2])(

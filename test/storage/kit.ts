@@ -35,6 +35,78 @@ export function diskOf(files: ReadonlyMap<string, Uint8Array>, seed?: number, sc
   return disk;
 }
 
+/** This disk, but for some of its calls. */
+export function withCalls(disk: FakeDisk, calls: Partial<Disk>): Disk {
+  const get = (_: Disk, name: keyof Disk) => calls[name] ?? disk[name].bind(disk);
+  return new Proxy<Disk>(disk, { get });
+}
+
+const PAGE = 4096;
+
+/**
+ * A disk that hangs: of the calls that may wait for it only those that report later do not fail. What was written by way
+ * of the page cache, or read, by a call that reports later, can be read.
+ */
+export function hanging(disk: FakeDisk): Disk {
+  const waits = () => {
+    throw new Error('everybody would wait for the disk');
+  };
+  const cached = new Set<string>();
+  const pages = (path: string, from: number, to: number) => {
+    const first = Math.floor(from / PAGE);
+    return Array.from({ length: Math.ceil(to / PAGE) - first }, (_, n) => `${disk.identity(path)} ${first + n}`);
+  };
+  const keep = (path: string, from: number, to: number) => {
+    for (const page of pages(path, from, to)) cached.add(page);
+  };
+  return withCalls(disk, {
+    open(path, mode) {
+      if (mode === 'create') waits();
+      const file = disk.open(path, mode);
+      return {
+        ...file,
+        write(bytes, from, to, position) {
+          keep(path, position, position + to - from);
+          return file.write(bytes, from, to, position);
+        },
+        writeLater(bytes, from, to, position, done) {
+          keep(path, position, position + to - from);
+          file.writeLater(bytes, from, to, position, done);
+        },
+        read(bytes, from, to, position) {
+          // Behind the end there is nothing to wait for.
+          const end = Math.min(position + to - from, file.size());
+          if (!pages(path, position, end).every((page) => cached.has(page))) waits();
+          return file.read(bytes, from, to, position);
+        },
+        readLater(bytes, from, to, position, done) {
+          keep(path, position, position + to - from);
+          file.readLater(bytes, from, to, position, done);
+        },
+        truncate: waits,
+        sync: waits,
+        close: mode === 'read' ? file.close : waits,
+      };
+    },
+    openSynced(path) {
+      const file = disk.openSynced(path);
+      if (file === null) return null;
+      return {
+        ...file,
+        writeLater(bytes, from, to, position, done) {
+          for (const page of pages(path, position, position + to - from)) cached.delete(page);
+          file.writeLater(bytes, from, to, position, done);
+        },
+      };
+    },
+    syncDirectory: waits,
+    unlink: waits,
+    rename: waits,
+    link: waits,
+    mkdir: waits,
+  });
+}
+
 /** 64 bytes that only who knows `key` can make: what a signature is to this room. */
 export function signerOf(key: string): {
   sign(hash: Uint8Array): Uint8Array;

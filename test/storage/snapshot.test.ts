@@ -31,6 +31,7 @@ import {
   DIRECTORY,
   filesOf,
   freshDisk,
+  hanging,
   type ReadPart,
   readFrames,
   readInFull,
@@ -92,6 +93,16 @@ describe('a snapshot', () => {
     const { snapshot, refused } = read(disk);
     expect(plain(snapshot)).toEqual(plain(content));
     expect(refused).toEqual([]);
+  });
+
+  test('is taken, and what it makes superfluous removed, without a wait for a disk that hangs: everybody waited with it', async () => {
+    const { disk, positions } = await withJournal();
+    const parts = () => [part('table', false, 10_000), part('chunk', true, 9000)];
+    for (const at of [1, 2]) await take(disk, contentAt(positions[at]!, parts()));
+    const content = contentAt(positions[3]!, parts());
+    const { removed } = await takeSnapshot(hanging(disk), DIRECTORY, content, server);
+    expect(plain(read(disk).snapshot)).toEqual(plain(content));
+    expect(removed.length).toBeGreaterThan(2);
   });
 
   test('without parts, and of an empty ledger, comes back too', async () => {
