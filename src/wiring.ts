@@ -7,7 +7,7 @@ import type { HeldBooks } from './books.ts';
 import type { Config } from './config.ts';
 import { dumpState } from './core/dump.ts';
 import type { State } from './core/state.ts';
-import { Effects, isLoopback, Outgoing, realTimers, type Timer, type Timers } from './effects/index.ts';
+import { Effects, isLoopback, Outgoing, realTimers, settledTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { Followers } from './followers.ts';
 import { createApp } from './http/app.ts';
@@ -120,7 +120,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     ...config,
     state,
     sealer,
-    timers: config.followersMin > 0 ? settledTimers(engine) : realTimers,
+    timers: settledTimers(realTimers, (work) => engine.whenSettled(work)),
     call: outgoing.call,
     eventBytesMax: Math.ceil(config.textsBytesMax / 8),
     seq: end.seq,
@@ -129,33 +129,6 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     note: (what, done) => engine.note(what, done),
   });
   return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
-}
-
-/**
- * Where answers wait for copies, the state may be ahead of them for long: what is called, and where, must not be read of it
- * then.
- */
-function settledTimers(engine: Engine): Timers {
-  interface Waiting {
-    isCancelled: boolean;
-    timer: Timer | null;
-  }
-  return {
-    now: realTimers.now,
-    after(ms, run) {
-      const waiting: Waiting = { isCancelled: false, timer: null };
-      const runOnce = () => {
-        if (!waiting.isCancelled) run();
-      };
-      waiting.timer = realTimers.after(ms, () => engine.whenSettled(runOnce));
-      return waiting;
-    },
-    cancel(timer) {
-      const waiting = timer as Waiting;
-      waiting.isCancelled = true;
-      realTimers.cancel(waiting.timer!);
-    },
-  };
 }
 
 /** Ends the process with this code. An exit waits for all threads, and for ever where one is in a call that the system never ends. */

@@ -17,7 +17,7 @@ import type { Call } from './outgoing.ts';
 export { isLoopback } from './addresses.ts';
 export type { DeliveryView } from './deliveries.ts';
 export { Outgoing } from './outgoing.ts';
-export { realTimers, type Timer, type Timers } from './timers.ts';
+export { realTimers, settledTimers } from './timers.ts';
 
 /** So long the events of what was written together are looked through at once: half of what clearing it may have taken. */
 const PUBLISH_MS = 5;

@@ -14,6 +14,33 @@ export interface Timers {
 /** What `after` hands out; only the timers it came from look into it. */
 export type Timer = object;
 
+/**
+ * Timers for what reads the state: it may be ahead of what the disk, or copies, have, and whom it names must not be called
+ * then. What is due waits until that is there, by `whenSettled`; called off meanwhile, it does not come.
+ */
+export function settledTimers(timers: Timers, whenSettled: (work: () => void) => void): Timers {
+  interface Waiting {
+    isCancelled: boolean;
+    timer: Timer | null;
+  }
+  return {
+    now: () => timers.now(),
+    after(ms, run) {
+      const waiting: Waiting = { isCancelled: false, timer: null };
+      const runOnce = () => {
+        if (!waiting.isCancelled) run();
+      };
+      waiting.timer = timers.after(ms, () => whenSettled(runOnce));
+      return waiting;
+    },
+    cancel(timer) {
+      const waiting = timer as Waiting;
+      waiting.isCancelled = true;
+      timers.cancel(waiting.timer!);
+    },
+  };
+}
+
 export const realTimers: Timers = {
   now: () => performance.now(),
   after: (ms, run) => (ms <= 0 ? setImmediate(run) : setTimeout(run, ms)),

@@ -45,6 +45,26 @@ async function report(theatre: Theatre, intent: string, status: string): Promise
 const asked = ({ calls }: Theatre, action: string): Made[] =>
   calls.filter(({ path }) => (action === 'prepare' ? path === '/bank/credits' : path.endsWith(`/${action}`)));
 
+test('a bank is not called at an address that the disk has not got yet: it was, and a power cut took the address back', async () => {
+  const theatre = await open();
+  const { house, calls, clock } = theatre;
+  theatre.answer = () => 503;
+  await theatre.done(house.intent('i', transfer('a', 'x', 5)));
+  await theatre.run();
+  const before = calls.length;
+  expect(before).toBeGreaterThan(0);
+  house.disk.holdSyncs();
+  const moved = house.update(Kind.bridge, 'bank', { handle: 'bank', config: { server: `${SERVER}/moved` } });
+  await clock.run(60_000);
+  expect([moved.outcome, calls.length]).toEqual([null, before]);
+  house.disk.releaseSyncs();
+  await theatre.run(5000);
+  expect(moved.outcome).toBeInstanceOf(Array);
+  const paths = calls.slice(before).map(({ path }) => path);
+  expect(paths.length).toBeGreaterThan(0);
+  for (const path of paths) expect(path).toBe('/bank/moved/credits');
+});
+
 describe('an intent that expires while a bank is asked', () => {
   test('is undone at once, and the bank hears it as soon as it is there, though the question waited for an hour', async () => {
     const theatre = await open();

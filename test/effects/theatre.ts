@@ -5,6 +5,7 @@
 import { expect } from 'vitest';
 import { Effects, type EffectsOptions } from '../../src/effects/index.ts';
 import type { Answer, OutgoingCall } from '../../src/effects/outgoing.ts';
+import { settledTimers } from '../../src/effects/timers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { House, SERVER, turn, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
@@ -54,7 +55,7 @@ export class Theatre {
     this.effects = new Effects({
       state,
       sealer: new Sealer(SERVER),
-      timers: this.clock,
+      timers: settledTimers(this.clock, (work) => engine.whenSettled(work)),
       call: (call) => this.#call({ ...call, body: String(call.body) }),
       callsInFlightMax: 64,
       bridgeCallsMax: 16,

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { findLedger } from '../../src/core/finding.ts';
 import type { MemorySizes } from '../../src/core/state.ts';
-import { Effects } from '../../src/effects/index.ts';
+import { Effects, settledTimers } from '../../src/effects/index.ts';
 import type { Answer } from '../../src/effects/outgoing.ts';
 import type { EngineOptions } from '../../src/engine.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -83,7 +83,7 @@ export class Desk {
     this.effects = new Effects({
       state,
       sealer,
-      timers: this.#clock,
+      timers: settledTimers(this.#clock, (work) => engine.whenSettled(work)),
       call: this.#call,
       callsInFlightMax: 16,
       bridgeCallsMax: 4,

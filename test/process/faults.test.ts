@@ -189,6 +189,25 @@ describe.skipIf(!traceable)('a write that takes', () => {
     },
   );
 
+  slow('seconds, with another address of a bridge in it: nobody is called there before its end', async () => {
+    const path = freshDirectory();
+    const server = await launchOfTest(path, { env: COUNTED });
+    const kit = makeKit(server.client, keys);
+    const hook = await hookOfTest();
+    hook.answer = () => 503;
+    const bank = (at: string) => ({ handle: 'bank', config: { server: `${hook.url}/${at}` } });
+    const bridge = await kit.make('bridges', bank('old'));
+    const [behind, symbol] = [await kit.wallet({ bridge: 'bank' }), await kit.symbol()];
+    await kit.make('intents', { handle: unique('in'), claims: [issue(behind, symbol, 1)] });
+    await hook.waitFor((call) => call.path === '/old/credits', 2);
+    const traced = await trace(server.pid, 'pwrite64', 'pwrite64:delay_exit=5000000');
+    onTestFinished(traced.detach);
+    const called = () => hook.calls.filter(({ path }) => path.startsWith('/new')).length;
+    const changed = await kit.change('bridges', bridge, bank('new'));
+    expect([changed.status, called()]).toEqual([200, 0]);
+    await hook.waitFor((call) => call.path === '/new/credits');
+  });
+
   slow('a while, and an inbox that is full: told to come again, and the rest is kept', async () => {
     const path = freshDirectory();
     const server = await launchOfTest(path, { env: COUNTED, flags: ['--inbox-max', '12'] });

@@ -8,7 +8,7 @@ import { dumpState } from '../../src/core/dump.ts';
 import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { DROPPED, type MemorySizes, type State } from '../../src/core/state.ts';
-import { Effects } from '../../src/effects/index.ts';
+import { Effects, settledTimers } from '../../src/effects/index.ts';
 import { createDefaultLedger } from '../../src/genesis.ts';
 import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
@@ -262,13 +262,16 @@ export class Host implements Watched {
     return new Effects({
       state,
       sealer: this.#sealer,
-      timers: {
-        now: () => loop.now,
-        after: (ms, run) => loop.after(ms, run, owner),
-        cancel: (timer) => {
-          (timer as Timer).isCancelled = true;
+      timers: settledTimers(
+        {
+          now: () => loop.now,
+          after: (ms, run) => loop.after(ms, run, owner),
+          cancel: (timer) => {
+            (timer as Timer).isCancelled = true;
+          },
         },
-      },
+        (work) => engine.whenSettled(work),
+      ),
       call: (call) => {
         // What becomes of it could not be noted.
         const { border } = this;
