@@ -40,8 +40,8 @@ anchor, ... or its plural.
 
   --ledger <handle>   the ledger of the record (default: main)
   --server-key <file> the server's key, where it does not lie in the directory as server.key
-  --out <file>        a new file for it, of which nothing stays where it cannot be finished; without it, standard output,
-                      which may have a part of it then: the code this ends with is not 0
+  --out <file>        a new file for it, which has this name once all of it is there; without it, standard output, which
+                      has a part of it where it cannot be finished: the code this ends with is not 0
 
 Whoever gets the file checks it without this program: python3 src/cli/check-story.py <file> <the server's public key>,
 or in a browser, by the page that ayni checker writes.

@@ -1,39 +1,57 @@
 /** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
-import { type DiskFile, realDisk, writeAll } from '../storage/disk.ts';
+import { randomBytes } from 'node:crypto';
+import { dirname } from 'node:path';
+import { type DiskFile, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
+import { NO_LINKS } from '../storage/lock.ts';
 import { errorCode } from '../storage/system-error.ts';
 import { gathered } from './past/form.ts';
 import { readFilled } from './usage.ts';
 
 /**
- * Makes the file once there is something to write, and returns when its bytes are on the device. Throws where there is one
- * of this name; where the disk does, or whoever makes the pieces, nothing of it stays.
+ * Makes the file once there is something to write, and returns when it is on the device. It has its name when all of it is
+ * there: whatever ends the process before leaves a file of another name beside it at most. Throws where there is one of this
+ * name; where the disk does, or whoever makes the pieces, nothing of it stays.
  */
 export function writeNew(path: string, pieces: Iterable<string>): void {
   readFilled('--out', path);
+  const temporary = `${path}.${randomBytes(4).toString('hex')}${TEMPORARY}`;
   let file: DiskFile | null = null;
   let end = 0;
   try {
     for (const text of gathered(pieces)) {
-      file ??= openNew(path);
+      file ??= openNew(path, temporary);
       const bytes = Buffer.from(text);
       writeAll(file, bytes, 0, bytes.length, end);
       end += bytes.length;
     }
     file?.sync();
-  } catch (error) {
-    // With room again, the half that is there would be in the way.
-    if (file !== null) realDisk.unlink(path);
-    throw error;
+    nameNew(temporary, path);
   } finally {
     file?.close();
+    if (file !== null && realDisk.exists(temporary)) realDisk.unlink(temporary);
+  }
+  realDisk.syncDirectory(dirname(path));
+}
+
+/** One of this name is told before the long work, not after it. */
+function openNew(path: string, temporary: string): DiskFile {
+  if (realDisk.exists(path)) throw existsError(path);
+  return realDisk.open(temporary, 'create');
+}
+
+/** Gives it a name that no other file has: a rename would take the name from another. */
+function nameNew(temporary: string, path: string): void {
+  try {
+    realDisk.link(temporary, path);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw existsError(path);
+    if (!NO_LINKS.includes(errorCode(error))) throw error;
+    // FAT, say: there it takes the place of an empty one that is surely ours.
+    realDisk.open(path, 'create').close();
+    realDisk.rename(temporary, path);
   }
 }
 
-function openNew(path: string): DiskFile {
-  try {
-    return realDisk.open(path, 'create');
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw new Error(`${path} exists already`);
-    throw error;
-  }
+function existsError(path: string): Error {
+  return new Error(`${path} exists already`);
 }

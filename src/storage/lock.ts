@@ -55,7 +55,7 @@ export class LockLostError extends Error {
 }
 
 /** What systems answer where two names cannot lead to one file. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 export interface Lock {
   /** Throws LockLostError where the lock is this process's no more. */
