@@ -14,7 +14,7 @@ import { Batch, type BatchOptions } from './batch.ts';
 import { GRANTED } from './core/access/index.ts';
 import { lookAhead } from './core/ahead.ts';
 import { type Command, commandSize, type Note, sealCommand } from './core/command.ts';
-import type { Entry } from './core/entry.ts';
+import { type Entry, EntryType } from './core/entry.ts';
 import { Kind } from './core/kinds.ts';
 import { assert, isRefusal, type Refusal, refuse } from './core/refusal.ts';
 import { sheetOf } from './core/sheet.ts';
@@ -150,6 +150,8 @@ export class Engine {
   /** The batch that is on its way to the disk. */
   #underway: Ticket[] = [];
   #isCommitting = false;
+  /** What is on its way to the disk changes whom the server calls. */
+  #changesCalled = false;
   #isTurnDue = false;
   /** When the first of the verdicts came that the next turn begins with. */
   #verdictsAt = 0;
@@ -312,6 +314,15 @@ export class Engine {
     else work();
   }
 
+  /**
+   * Runs `work` while nobody whom the state names is to be called only later: only a frame that changes bridges or effects
+   * is waited for, as `whenSettled` waits for any. All else that a call says is read as it was right after an entry.
+   */
+  whenCallable(work: () => void): void {
+    if (this.#changesCalled) this.whenSettled(work);
+    else if (this.#failure === null) work();
+  }
+
   /** Somebody waits for an answer; what the server notes for itself is none. */
   get owesAnswers(): boolean {
     const isOwed = ({ submission }: Ticket) => submission.command.caller !== GRANTED;
@@ -438,6 +449,7 @@ export class Engine {
     this.spreads.entries.add(count);
     this.#sinceSnapshot += count;
     this.#isCommitting = true;
+    this.#changesCalled = entries.some(changesCalled);
     this.#underway = tickets;
     this.diskWait.begin(cleared);
     journal.commit(moment, (error) => {
@@ -447,6 +459,7 @@ export class Engine {
       this.spreads.diskMs.add(written - cleared);
       const end = () => {
         this.#isCommitting = false;
+        this.#changesCalled = false;
         // Something else may have failed meanwhile: then everybody in this batch has been told so.
         if (this.#failure !== null) return;
         this.#underway = [];
@@ -549,6 +562,12 @@ export class Engine {
     this.#settle();
     this.#options.fatal(error);
   }
+}
+
+/** Whether whom the server calls, and where, is another after this. */
+function changesCalled({ type, kind }: Entry): boolean {
+  if (kind !== Kind.bridge && kind !== Kind.effect) return false;
+  return type === EntryType.create || type === EntryType.update || type === EntryType.drop;
 }
 
 /** It is on its way no more. */

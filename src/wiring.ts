@@ -120,7 +120,10 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     ...config,
     state,
     sealer,
-    timers: settledTimers(realTimers, (work) => engine.whenSettled(work)),
+    // Who has lost its copies calls nobody: one of them may have become the books.
+    timers: settledTimers(realTimers, (work) =>
+      config.followersMin > 0 ? engine.whenSettled(work) : engine.whenCallable(work),
+    ),
     call: outgoing.call,
     eventBytesMax: Math.ceil(config.textsBytesMax / 8),
     seq: end.seq,

@@ -16,7 +16,7 @@ export type Timer = object;
 
 /**
  * Timers for what reads the state: it may be ahead of what the disk, or copies, have, and whom it names must not be called
- * then. What is due waits until that is there, by `whenSettled`; called off meanwhile, it does not come.
+ * then. `whenSettled` has what is due wait until that is there; called off meanwhile, it does not come.
  */
 export function settledTimers(timers: Timers, whenSettled: (work: () => void) => void): Timers {
   interface Waiting {

@@ -65,6 +65,33 @@ test('a bank is not called at an address that the disk has not got yet: it was, 
   for (const path of paths) expect(path).toBe('/bank/moved/credits');
 });
 
+test('nor is a webhook; what is on its way and says nothing of whom to call holds up nobody', async () => {
+  const theatre = await Theatre.open();
+  const { house, calls, clock } = theatre;
+  const tell = (endpoint: string) => ({
+    handle: 'e',
+    signal: 'wallet-created',
+    action: { schema: 'webhook', endpoint: `${SERVER}/${endpoint}` },
+  });
+  theatre.answer = () => 503;
+  await theatre.done(house.create(Kind.effect, tell('old')), house.create(Kind.wallet, { handle: 'a' }));
+  await theatre.run();
+  house.disk.holdSyncs();
+  house.create(Kind.wallet, { handle: 'b' });
+  const before = calls.length;
+  await clock.run(10_000);
+  expect(calls.length).toBeGreaterThan(before);
+  house.disk.releaseSyncs();
+  await theatre.run();
+  house.disk.holdSyncs();
+  house.update(Kind.effect, 'e', tell('new'));
+  await clock.run(60_000);
+  expect(theatre.at('/bank/new')).toEqual([]);
+  house.disk.releaseSyncs();
+  await theatre.run(5000);
+  expect(theatre.at('/bank/new').length).toBeGreaterThan(0);
+});
+
 describe('an intent that expires while a bank is asked', () => {
   test('is undone at once, and the bank hears it as soon as it is there, though the question waited for an hour', async () => {
     const theatre = await open();

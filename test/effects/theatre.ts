@@ -55,7 +55,7 @@ export class Theatre {
     this.effects = new Effects({
       state,
       sealer: new Sealer(SERVER),
-      timers: settledTimers(this.clock, (work) => engine.whenSettled(work)),
+      timers: settledTimers(this.clock, (work) => engine.whenCallable(work)),
       call: (call) => this.#call({ ...call, body: String(call.body) }),
       callsInFlightMax: 64,
       bridgeCallsMax: 16,

@@ -83,7 +83,7 @@ export class Desk {
     this.effects = new Effects({
       state,
       sealer,
-      timers: settledTimers(this.#clock, (work) => engine.whenSettled(work)),
+      timers: settledTimers(this.#clock, (work) => engine.whenCallable(work)),
       call: this.#call,
       callsInFlightMax: 16,
       bridgeCallsMax: 4,

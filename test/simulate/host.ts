@@ -270,7 +270,7 @@ export class Host implements Watched {
             (timer as Timer).isCancelled = true;
           },
         },
-        (work) => engine.whenSettled(work),
+        (work) => engine.whenCallable(work),
       ),
       call: (call) => {
         // What becomes of it could not be noted.
