@@ -43,6 +43,9 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
         () => file.writeLater(bytes, from, to, position, done),
         (error) => done(error, 0),
       ),
+    // The journal reads the end of what it has synced before that counts.
+    readLater: (bytes, from, to, position, done) =>
+      file.readLater(bytes, from, to, position, (error, count) => done(lost() ?? error, count)),
     truncate: (size) => held(() => file.truncate(size)),
     truncateLater: (size, done) => heldLater(() => file.truncateLater(size, stillHeld(done)), done),
     sync() {

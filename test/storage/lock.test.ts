@@ -421,6 +421,25 @@ describe('a lock that is taken from a process that runs, because it cannot be se
     expect(await synced).toBeInstanceOf(LockLostError);
   });
 
+  test('in the middle of a read, or of making or cutting a file: what waits for it goes no further', async () => {
+    const disk = machine();
+    const held = whileHeld(disk, acquireLock(disk, DIRECTORY, { pid: 10 }));
+    const file = held.open(path, 'create');
+    const ends = [
+      later((done) => file.readLater(new Uint8Array(1), 0, 1, 0, (error) => done(error))),
+      later((done) => file.truncateLater(0, done)),
+      later((done) => held.createLater(`${path}-2`, done)),
+    ];
+    disk.put('/proc/10/stat', null);
+    acquireLock(disk, DIRECTORY, { pid: 11 });
+    ends.push(
+      later((done) => file.truncateLater(0, done)),
+      later((done) => held.createLater(`${path}-3`, done)),
+    );
+    for (const end of await Promise.all(ends)) expect(end).toBeInstanceOf(LockLostError);
+    expect(disk.exists(`${path}-3`)).toBe(false);
+  });
+
   test('in the middle of a write past the page cache, of a removal, or of a renaming: told as that, however it ended', async () => {
     const disk = freshDisk(2);
     const lock = acquireLock(disk, DIRECTORY, { pid: 10, isRunning: () => false });
