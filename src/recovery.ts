@@ -18,6 +18,7 @@ import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
 import { type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
 import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
+import { ownLastSegment } from './storage/own-segment.ts';
 import { DamageError } from './storage/segments.ts';
 import { snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
@@ -90,20 +91,24 @@ export function show(options: RecoveryOptions): Recovered {
 function mend(options: RecoveryOptions): Recovered {
   const read = readMended(options);
   if ('state' in read) return read;
-  const { file, byte, note } = read;
+  const { file, byte, notes } = read;
   const { torn, ...mended } = readBooks(options);
   if (torn !== null) throw new DamageError(join(options.directory, file), byte, NOT_PUT_BACK);
-  return { ...mended, notes: [note, ...mended.notes] };
+  return { ...mended, notes: [...notes, ...mended.notes] };
 }
 
-/** Where a byte was put back, which and no more: they are to be read again, and would be in memory twice. */
-function readMended(options: RecoveryOptions): Recovered | { file: string; byte: number; note: string } {
+/** Where a byte was put back, which, and no more: they are to be read again, and would be in memory twice. */
+function readMended(options: RecoveryOptions): Recovered | { file: string; byte: number; notes: string[] } {
   const { disk, directory, verify } = options;
   const { torn, ...recovered } = readBooks(options);
-  if (torn === null) return recovered;
-  const { note, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
-  if (byte !== null) return { file: torn.file, byte, note };
-  return { ...recovered, notes: [...recovered.notes, note] };
+  const own = ownLastSegment(disk, directory);
+  const notes = own === null ? [] : [own];
+  if (torn !== null) {
+    const { note, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
+    notes.push(note);
+    if (byte !== null) return { file: torn.file, byte, notes };
+  }
+  return { ...recovered, notes: [...recovered.notes, ...notes] };
 }
 
 /** Reads what is there and changes nothing. */

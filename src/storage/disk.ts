@@ -70,6 +70,8 @@ export interface Disk {
   rights(path: string): Rights;
   /** What tells a file, whatever its name, from a copy of it. */
   identity(path: string): string;
+  /** Whether the file has another name too, or this one leads elsewhere. */
+  isShared(path: string): boolean;
   /** Names in the directory, sorted. */
   readdir(path: string): string[];
   /** Makes the directory and the ones above it, durably; nothing where it exists. */
@@ -440,6 +442,10 @@ export const realDisk: Disk = {
     return { mode: mode & RIGHTS, isRoots: uid === ROOT && process.geteuid?.() !== ROOT };
   },
   identity,
+  isShared(path) {
+    const stat = fs.lstatSync(path);
+    return stat.isSymbolicLink() || stat.nlink > 1;
+  },
   readdir: (path) => fs.readdirSync(path).sort(),
   mkdir(path) {
     const missing: string[] = [];

@@ -73,6 +73,7 @@ export function whileHeld(disk: Disk, lock: Lock): Disk {
     exists: (path) => disk.exists(path),
     rights: (path) => disk.rights(path),
     identity: (path) => disk.identity(path),
+    isShared: (path) => disk.isShared(path),
     readdir: (path) => disk.readdir(path),
     mkdir: (path) => held(() => disk.mkdir(path)),
     rmdir: (path) => held(() => disk.rmdir(path)),

@@ -142,6 +142,7 @@ function pinnedDisk(directory: string, files: Map<string, DiskFile>): Pinned {
     exists: (path) => path === directory || files.has(basename(path)),
     rights: () => ({ mode: READ_ONLY, isRoots: false }),
     identity: (path) => path,
+    isShared: () => false,
     readdir: () => names,
     size: (name) => files.get(name)!.size(),
     release() {

@@ -109,6 +109,7 @@ export class Power implements Disk {
   createLater = (path: string, done: Done) => this.#later<Done>((end) => this.#disk.createLater(path, end), done);
   exists = (path: string) => this.#now(() => this.#disk.exists(path));
   identity = (path: string) => this.#now(() => this.#disk.identity(path));
+  isShared = (path: string) => this.#now(() => this.#disk.isShared(path));
   rights = (path: string) => this.#now(() => this.#disk.rights(path));
   readdir = (path: string) => this.#now(() => this.#disk.readdir(path));
   mkdir = (path: string) => this.#now(() => this.#disk.mkdir(path));

@@ -3,6 +3,7 @@
  * server, as operators do it: on a volume of two containers, by `mv` and `rm`, by a copy that is started beside the
  * original. What was acknowledged is where whoever looks next finds it.
  */
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -138,4 +139,35 @@ slow('a copy of the directory starts while the server runs on the first', async 
   const second = await launchOfTest(copy);
   await judge(second.client, load.sent, wallet, symbol);
   await judge(client, load.sent, wallet, symbol);
+});
+
+// Both wrote over each other's frames, and acknowledged them.
+test.each([
+  ['hard', '-al'],
+  ['symbolic', '-as'],
+])('a copy of the directory by %s links goes on by itself, and so do the books', async (_kind, flag) => {
+  const path = freshDirectory();
+  const { child, ended, load, wallet, symbol } = await startWith(path, 10);
+  await load.end(true);
+  child.kill();
+  expect(await ended).toBe(0);
+  const copy = `${freshDirectory()}/copy`;
+  execFileSync('cp', [flag, path, copy]);
+  const servers = await Promise.all([path, copy].map((directory) => launchOfTest(directory)));
+  const loads = servers.map(({ url }) => crowd(url, 2, wallet, symbol));
+  for (const each of loads) {
+    await each.acknowledged(20);
+    await each.end(true);
+  }
+  // Of a file with two names, who comes later has the one that is left.
+  expect(servers.some(({ log }) => log().includes('was a file of other books too, by a link'))).toBe(true);
+  for (const { child, ended } of servers) {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  for (const [n, directory] of [path, copy].entries()) {
+    expect(await ayni('verify', directory)).toMatchObject({ code: 0 });
+    const { client } = await launchOfTest(directory);
+    await judge(client, [...load.sent, ...loads[n]!.sent], wallet, symbol);
+  }
 });

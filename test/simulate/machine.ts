@@ -200,6 +200,7 @@ export class Seat implements TearableDisk {
 
   exists = (path: string) => this.#disk.exists(this.machine.path(path));
   identity = (path: string) => this.#disk.identity(path);
+  isShared = (path: string) => this.#disk.isShared(path);
   rights = (path: string) => this.#disk.rights(path);
   readdir = (path: string) => this.#disk.readdir(path);
   mkdir = (path: string) => this.#change('mkdir', path, () => this.#disk.mkdir(path));

@@ -273,6 +273,11 @@ export class FakeDisk implements Disk {
     return String(number);
   }
 
+  isShared(path: string): boolean {
+    const inode = this.#inode(path);
+    return [...this.#names.values()].filter((other) => other === inode).length > 1;
+  }
+
   readdir(path: string): string[] {
     this.#meet('readdir', path);
     this.#needDirectory(path, 'readdir');

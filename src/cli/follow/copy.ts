@@ -39,6 +39,7 @@ import { type JournalEnd, type JournalPosition, writeAgain } from '../../storage
 import { readJournal, stepJournal } from '../../storage/journal-reader.ts';
 import { acquireLock, type Lock } from '../../storage/lock.ts';
 import { mendEnd, NOT_PUT_BACK } from '../../storage/mend.ts';
+import { ownLastSegment } from '../../storage/own-segment.ts';
 import { DamageError, headerOf, journalStart, listSegments } from '../../storage/segments.ts';
 import { isBooksName, isPartName, type Manifest, partName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
@@ -129,6 +130,8 @@ export class Copy {
     const options = { verifyFrame: this.#verify, onEntry() {} };
     const read = () => readJournal(disk, directory, journalStart(disk, directory, before), options);
     let { position, torn } = read();
+    const own = ownLastSegment(disk, directory);
+    if (own !== null) this.#tell(own);
     if (torn !== null) {
       const { note, byte } = mendEnd(disk, directory, { torn, position }, this.#verify);
       this.#tell(note);

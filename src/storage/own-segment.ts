@@ -1,0 +1,35 @@
+/**
+ * The last segment is written to in place. Where its file has another name too, as `cp -al` gives it, or the name leads
+ * elsewhere, as `cp -as` has it, other books have the same file, and their lock is another: two servers would write over each
+ * other's frames, and acknowledge both.
+ */
+import { join } from 'node:path';
+import { type Disk, readAll, withFile, writeAll } from './disk.ts';
+import { listSegments } from './segments.ts';
+
+const TEMPORARY_NAME = 'own-segment.tmp';
+const PIECE_BYTES = 1024 * 1024;
+
+/** Makes the last segment a file of these books alone, before anything is written to it. What to tell; null where it was. */
+export function ownLastSegment(disk: Disk, directory: string): string | null {
+  const temporary = join(directory, TEMPORARY_NAME);
+  if (disk.exists(temporary)) disk.unlink(temporary);
+  const last = listSegments(disk, directory).at(-1);
+  if (last === undefined) return null;
+  const path = join(directory, last.file);
+  if (!disk.isShared(path)) return null;
+  withFile(disk, path, 'read', (from) =>
+    withFile(disk, temporary, 'create', (to) => {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      for (let at = 0, count = 0; ; at += count) {
+        count = readAll(from, piece, at);
+        if (count === 0) break;
+        writeAll(to, piece, 0, count, at);
+      }
+      to.sync();
+    }),
+  );
+  disk.rename(temporary, path);
+  disk.syncDirectory(directory);
+  return `${last.file} was a file of other books too, by a link: these go on in a copy of it. Older files may still be shared.`;
+}

@@ -1,0 +1,54 @@
+/** The last segment, which is written to in place, is no other books' as well. */
+import { copyFileSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { realDisk } from '../../src/storage/disk.ts';
+import { segmentName } from '../../src/storage/format.ts';
+import { ownLastSegment } from '../../src/storage/own-segment.ts';
+import { freshDirectory } from '../support/directory.ts';
+
+const LAST = segmentName(7);
+/** More than is copied in one piece. */
+const BYTES = Buffer.alloc(2_500_000, 'frames');
+
+/** Two directories with the same segments, which `share` gives to the second. */
+function twins(share: (from: string, to: string) => void): [first: string, second: string] {
+  const [first, second] = [`${freshDirectory()}/first`, `${freshDirectory()}/second`] as const;
+  mkdirSync(first);
+  mkdirSync(second);
+  for (const name of [segmentName(1), LAST]) {
+    writeFileSync(join(first, name), BYTES);
+    share(join(first, name), join(second, name));
+  }
+  return [first, second];
+}
+
+const inodeOf = (directory: string, name: string): number => statSync(join(directory, name)).ino;
+
+describe.each([
+  ['a second name of the same file', linkSync],
+  ['a name that leads to it', symlinkSync],
+])('%s', (_what, share) => {
+  test('becomes a file of its own, with the same bytes; only the last one, and once', () => {
+    const [first, second] = twins(share);
+    expect(ownLastSegment(realDisk, second)).toContain(LAST);
+    expect(readFileSync(join(second, LAST)).equals(BYTES)).toBe(true);
+    expect(inodeOf(second, LAST)).not.toBe(inodeOf(first, LAST));
+    expect(inodeOf(second, segmentName(1))).toBe(inodeOf(first, segmentName(1)));
+    expect([ownLastSegment(realDisk, second), ownLastSegment(realDisk, first)]).toEqual([null, null]);
+  });
+
+  test('what a start has left that ended on its way is in nobody’s way, and goes', () => {
+    const [, second] = twins(share);
+    writeFileSync(join(second, 'own-segment.tmp'), 'half');
+    expect(ownLastSegment(realDisk, second)).toContain(LAST);
+    expect(realDisk.readdir(second)).toEqual([segmentName(1), LAST]);
+  });
+});
+
+test('a file of these books alone stays the one it is, and no books are none', () => {
+  const [, second] = twins(copyFileSync);
+  const before = inodeOf(second, LAST);
+  expect([ownLastSegment(realDisk, second), inodeOf(second, LAST)]).toEqual([null, before]);
+  expect(ownLastSegment(realDisk, freshDirectory())).toBe(null);
+});
