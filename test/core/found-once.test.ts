@@ -12,6 +12,7 @@ import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
 import { Participants } from '../../src/core/routes.ts';
+import { hashText } from '../../src/memory/index.ts';
 import { policy, times } from './access-kit.ts';
 import { World } from './access-world.ts';
 import { Books } from './books.ts';
@@ -150,6 +151,27 @@ describe('signers that are large', () => {
     } finally {
       decode.mockRestore();
     }
+  });
+
+  test('speak for their own key, and not for another whose hash is the same, whichever of both is asked about first', () => {
+    const seen = new Map<number, Uint8Array>();
+    const { hashSeed } = Books.open().state;
+    let pair: [bank: Uint8Array, stranger: Uint8Array] | null = null;
+    for (let n = 0; pair === null; n++) {
+      const key = new Uint8Array(32);
+      new DataView(key.buffer).setUint32(0, n);
+      const hash = hashText(hashSeed, Buffer.from(key).toString('base64'));
+      const other = seen.get(hash);
+      if (other !== undefined) pair = [other, key];
+      seen.set(hash, key);
+    }
+    const [bank, stranger] = pair;
+    const { books } = open([bank]);
+    const access = [{ action: 'spend', signer: { custom: { n: 0 } } }];
+    books.create(Kind.wallet, { handle: 'theirs', access }, 2, GRANTED);
+    const row = findHandle(books.state, 2, Kind.wallet, 'theirs');
+    const may = (...keys: Uint8Array[]) => isGranted(books.state, 2, 'spend', Kind.wallet, row, { keys, bearer: null });
+    expect([may(bank), may(stranger), may(bank, stranger), may(stranger, bank)]).toEqual([true, false, true, true]);
   });
 
   test('and keys of nobody are remembered as far as there is room, in all ledgers together', () => {

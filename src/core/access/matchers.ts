@@ -169,7 +169,8 @@ function factOf(carrier: Carrier, weight: number, scene: Scene): SignerFact | nu
   if (effort.left < 0) return null;
   scene.read ??= new Map();
   scene.read.set(carrier.address, read ?? carrier);
-  return (read ?? carrier).fact;
+  // Of two keys with one hash either may have found it, and it carries one of them.
+  return (read?.key === carrier.key ? read : carrier).fact;
 }
 
 /** Whether the rest holds of a signer that was found by its key, and its handle where one is asked for; null: another key's. */

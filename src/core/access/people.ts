@@ -90,13 +90,14 @@ export class Carrier {
   readonly #state: State;
   /** Of what it says. */
   readonly address: number;
-  readonly #key: string;
+  /** Under which it was found, base64. */
+  readonly key: string;
   #fact: SignerFact | null | undefined;
 
   constructor(state: State, row: number, key: string) {
     this.#state = state;
     this.address = versionAddress(state, state.rows.at.get(row));
-    this.#key = key;
+    this.key = key;
     this.weight = LONG_WEIGHT * Math.floor(state.heap.length(this.address) / LONG_BYTES);
   }
 
@@ -109,7 +110,7 @@ export class Carrier {
   #read(): SignerFact | null {
     const entry = entryAt(this.#state, this.address) as VersionEntry;
     const data = dataOf(entry) as { public: string; schema?: string; custom?: unknown };
-    if (data.public !== this.#key) return null;
+    if (data.public !== this.key) return null;
     const { schema, custom } = data;
     this.#state.memo.holdPeople(entry.data.length);
     return { luid: entry.luid, schema, custom, circles: new Map() };
