@@ -36,6 +36,7 @@ const ROWS_PER_TASK_MAX = 256;
 const INLINE_ROWS_MAX = 3;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
+const COPIES_LOOK_MS = 1000;
 /** Then so many looks, one a second: where the whole process stood still no thread is late. */
 const THREADS_END_LOOKS_MAX = 5;
 
@@ -120,9 +121,8 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     ...config,
     state,
     sealer,
-    // Who has lost its copies calls nobody: one of them may have become the books.
     timers: settledTimers(realTimers, (work) =>
-      config.followersMin > 0 ? engine.whenSettled(work) : engine.whenCallable(work),
+      config.followersMin > 0 ? whenCopied(engine, work) : engine.whenCallable(work),
     ),
     call: outgoing.call,
     eventBytesMax: Math.ceil(config.textsBytesMax / 8),
@@ -132,6 +132,12 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     note: (what, done) => engine.note(what, done),
   });
   return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
+}
+
+/** Who has lost its copies calls nobody, whether something is on its way to them or not: one of them may have become the books. */
+function whenCopied(engine: Engine, work: () => void): void {
+  if (engine.isCutOff) realTimers.after(COPIES_LOOK_MS, () => whenCopied(engine, work));
+  else engine.whenSettled(work);
 }
 
 /** Ends the process with this code. An exit waits for all threads, and for ever where one is in a call that the system never ends. */

@@ -177,6 +177,31 @@ describe('--followers-min', () => {
     await server.kill();
   });
 
+  slow('nor is anybody called where nothing was written meanwhile: the copy may be the books by then', async () => {
+    const begun = await begin();
+    const to = fresh();
+    let follower = follow(begun.port, to, begun.key);
+    const server = await restart(begun);
+    const hook = await hookOfTest();
+    const kit = makeKit(connect(server), keys);
+    const action = { schema: 'webhook', endpoint: hook.url };
+    await kit.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
+    hook.answer = () => 500;
+    await kit.make('circles', { handle: unique('circle') });
+    await hook.waitFor(() => true, 2);
+    await follower.kill();
+    await until(() => server.log().includes('Answers wait'));
+    const { length: calls } = hook.calls;
+    // It was to be tried again after a second, and two.
+    await pause(6000);
+    expect(hook.calls.length - calls).toBeLessThan(2);
+    hook.answer = () => 202;
+    follower = follow(begun.port, to, begun.key);
+    await hook.waitFor(() => true, calls + 1);
+    await follower.stop();
+    await server.kill();
+  });
+
   slow('a stop ends with 0 where nobody waits but the server itself, which notes what became of a call', async () => {
     const begun = await begin();
     const follower = follow(begun.port, fresh(), begun.key);
