@@ -151,7 +151,8 @@ const RECORDS_BYTES_MIN = 64 * MiB;
 /**
  * How much of this memory records, their indexes and balances may take where nobody says: the system ends a process that
  * takes more than there is, and each start after it that reads as much, and of a snapshot the longest part beside it that
- * is not final (snapshot-reader.ts). V8's own heap may take a sixth of the memory (v8-heap.ts), everything else some 400 MiB.
+ * is not final (snapshot-reader.ts). V8's own heap may take a sixth of a large machine and half of a container of a
+ * few GiB (v8-heap.ts), of which open intents, that fill the records sooner, are most; everything else takes some 400 MiB.
  */
 export function recordsRoom(memoryBytes: number): number {
   const room = Math.floor(((memoryBytes - 512 * MiB) * 4) / 5 / MiB) * MiB;

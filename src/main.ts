@@ -21,7 +21,6 @@ import { freeBytes, realDisk } from './storage/disk.ts';
 import { refuseHalfCopy } from './storage/segments.ts';
 import { fatalText, overdueText, startText, watchClock } from './trouble.ts';
 import { urlHost } from './url-text.ts';
-
 import { startWatch, watchFigures } from './watch.ts';
 import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { fitYoungGeneration, longLivedBytesMax } from './young-generation.ts';

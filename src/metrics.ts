@@ -164,7 +164,7 @@ const METRICS: readonly Metric[] = [
   {
     type: 'gauge',
     name: 'ayni_followers_waited_seconds',
-    help: 'How long answers have been waiting for copies now: --followers-min',
+    help: 'How long too few copies have had what is here: --followers-min',
     tell: ({ followers }) => followers.wait.seconds,
   },
   {

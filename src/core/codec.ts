@@ -20,6 +20,8 @@ export interface EntryCodec {
   luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;
   /** Where in the bytes the signatures of clients' proofs lie, of an intent's own none. */
   signatures(bytes: Uint8Array, from: number, to: number): readonly number[];
+  /** How many proofs of clients it has, an intent's own too. */
+  proofCount(bytes: Uint8Array, from: number, to: number): number;
   /** Those of proofs that say when they were made (used-proofs.ts). */
   datedSignatures(bytes: Uint8Array, from: number, to: number): readonly number[];
 }

@@ -155,8 +155,10 @@ export function bytesOf(state: State, at: number): number {
   return bytes;
 }
 
-function bytesAt({ heap }: State, address: number): number {
-  return PROOF_SIZE + heap.length(address);
+/** In an answer a proof takes more than twice what it takes here. */
+function bytesAt({ heap, codec }: State, address: number): number {
+  const [from, length] = [heap.offset(address), heap.length(address)];
+  return PROOF_SIZE * Math.max(1, codec.proofCount(heap.chunk(address), from, from + length)) + length;
 }
 
 /** Whether an entry of this type is what a version says, all that follow until the next one being about it. */

@@ -41,6 +41,7 @@ import {
   luidEquals,
   names,
   PROOF_ELEMENTS,
+  proofCount,
   signatures,
   TYPES,
   typeIn,
@@ -406,5 +407,6 @@ export const entryCodec: EntryCodec = {
   isNamed,
   luidEquals,
   signatures,
+  proofCount,
   datedSignatures,
 };

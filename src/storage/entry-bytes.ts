@@ -169,25 +169,36 @@ function signaturesWhere(
   passesCustom: (reader: msgpack.Reader) => boolean,
 ): number[] {
   const found: number[] = [];
+  if (typeOf(bytes, from) > EntryType.proof) return found;
   const reader = msgpack.open(bytes, from, to);
-  msgpack.readArrayHead(reader);
-  msgpack.skipText(reader);
-  msgpack.skipText(reader);
-  const type = typeIn(msgpack.readCount(reader));
-  if (type > EntryType.proof) return found;
-  for (let index = 0; index < NEXT_ELEMENTS; index++) msgpack.skip(reader);
-  let count = 1;
-  if (type === EntryType.proof) msgpack.readCount(reader);
-  else {
-    msgpack.skipBinary(reader, HASH_BYTES);
-    msgpack.skipText(reader);
-    count = msgpack.readArrayHead(reader);
-  }
-  for (; count > 0; count--) {
+  for (let count = passToProofs(reader); count > 0; count--) {
     msgpack.readArrayHead(reader);
     msgpack.skipBinaryOrNumber(reader, KEY_BYTES);
     const signature = msgpack.skipBinary(reader, SIGNATURE_BYTES);
     if (passesCustom(reader)) found.push(signature);
   }
   return found;
+}
+
+export function proofCount(bytes: Uint8Array, from: number, to: number): number {
+  return passToProofs(msgpack.open(bytes, from, to));
+}
+
+/** Moves the reader of an entry to its first proof, of which it has so many; of one that can have none anywhere. */
+function passToProofs(reader: msgpack.Reader): number {
+  msgpack.readArrayHead(reader);
+  msgpack.skipText(reader);
+  msgpack.skipText(reader);
+  const code = msgpack.readCount(reader);
+  const type = typeIn(code);
+  const isVersion = type < EntryType.proof || type === EntryType.intent;
+  if (!isVersion && type !== EntryType.proof) return 0;
+  for (let index = 0; index < NEXT_ELEMENTS; index++) msgpack.skip(reader);
+  if (!isVersion) {
+    msgpack.readCount(reader);
+    return 1;
+  }
+  if (type !== EntryType.intent || versionIn(code) === 1) msgpack.skipBinary(reader, HASH_BYTES);
+  msgpack.skipText(reader);
+  return msgpack.readArrayHead(reader);
 }

@@ -1,6 +1,9 @@
 /** Long answers: however many are asked for at once, few of them lie in memory, whatever they wait for, and others have their turn. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setServerRules } from '../../src/core/access/index.ts';
+import { findHandle, findLedger } from '../../src/core/finding.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { bytesOf } from '../../src/core/records.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
 import { reasonOf } from '../support/kit.ts';
@@ -91,6 +94,16 @@ test('a client that goes away while its list is made gives back what was held fo
   hangUp();
   await turnsUntil(() => desk.longAnswers.bytes === 0);
   expect(decode.mock.calls.length).toBeLessThan(5);
+});
+
+test('how long a record is told is known unread, with all that signed it', async () => {
+  const signers = Array.from({ length: 40 }, () => makeKeys());
+  expect((await desk.send('POST', '/v2/wallets', record({ handle: 'signed' }, signers))).status).toBe(201);
+  const { state } = desk.house;
+  const at = state.rows.at.get(findHandle(state, findLedger(state, 'main'), Kind.wallet, 'signed'));
+  const { text } = await desk.get('/v2/wallets/signed');
+  expect(bytesOf(state, at) / text.length).toBeGreaterThan(0.8);
+  expect(bytesOf(state, at) / text.length).toBeLessThan(1.5);
 });
 
 slow(

@@ -308,6 +308,7 @@ describe.each(FORMATS)('an entry of %s', (_name, encodes, version) => {
         const own = dressed.type === EntryType.intent ? [] : proofs;
         const dated = own.filter((_, n) => customs[picks[n]!]![1]);
         expect(at(entryCodec.signatures(buffer.bytes, from, buffer.end))).toEqual(results(own));
+        expect(entryCodec.proofCount(buffer.bytes, from, buffer.end)).toBe(proofs.length);
         expect(at(entryCodec.datedSignatures(buffer.bytes, from, buffer.end))).toEqual(results(dated));
       }),
       { numRuns: often(40, 1000) },
