@@ -29,7 +29,7 @@ import type { Write } from './submit.ts';
  */
 export const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([\da-f]{8}))?$/;
 
-/** Of a page that is full: it is sent in one piece, and whoever asks goes on after it. */
+/** Of a page that is full: whoever asks goes on after it. */
 const FULL_BYTES = 4 * 1024 * 1024;
 
 interface Wish {
