@@ -13,6 +13,7 @@ import type { CompileSchema } from '../core/user-schemas.ts';
 import { compileRegex, type Pattern, patternRoom } from './regex.ts';
 import { ERRORS_MAX } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
+import { multiplesOf } from './user-schema-multiples.ts';
 import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
 
 /** Work one check may take; a unit is some tens of nanoseconds. */
@@ -122,9 +123,12 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
       message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
       params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
     },
-    validate: (unit: number, value: number) => {
-      spend(PATTERN_UNITS);
-      return isMultiple(value, unit);
+    compile: (unit: number) => {
+      const isMultiple = multiplesOf(unit);
+      return (value: number) => {
+        spend(PATTERN_UNITS);
+        return isMultiple(value);
+      };
     },
   });
   // Costs are paid before anything of the node is looked at.
@@ -215,33 +219,6 @@ function plainText(value: unknown): string {
   const text = JSON.stringify(value);
   spend(text.length / CHARS_PER_UNIT);
   return text;
-}
-
-// ---------------------------------------------------------------- multiples
-
-// Of numbers as they are written: 4.35 is one of 0.01, though in binary fractions it is not. Two numbers have at most some
-// 650 digits between them, so an answer takes no longer than a few additions of those.
-
-/** Whether `value` is a whole multiple of `unit`, which is above zero. */
-function isMultiple(value: number, unit: number): boolean {
-  if (Number.isSafeInteger(value) && Number.isSafeInteger(unit)) return value % unit === 0;
-  const [one, other] = [decimalOf(value), decimalOf(unit)];
-  const exponent = Math.min(one.exponent, other.exponent);
-  const scaled = ({ digits, exponent: own }: Decimal) => digits * 10n ** BigInt(own - exponent);
-  return scaled(one) % scaled(other) === 0n;
-}
-
-/** `digits` times ten to the `exponent`. */
-interface Decimal {
-  readonly digits: bigint;
-  readonly exponent: number;
-}
-
-/** A finite number by the digits that JSON writes of it. */
-function decimalOf(number: number): Decimal {
-  const [mantissa, exponent = '0'] = String(number).split('e') as [string, string | undefined];
-  const [whole, fraction = ''] = mantissa.split('.') as [string, string | undefined];
-  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
 // ---------------------------------------------------------------- compiling
