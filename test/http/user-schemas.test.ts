@@ -1,5 +1,6 @@
 /** Schemas of users' own: what they may be, what they find, and that no schema with no data takes more than its share. */
 import { createRequire } from 'node:module';
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
 
@@ -202,6 +203,12 @@ describe('a check', () => {
   const custom = (schema: Json): Json => ({ properties: { custom: schema } });
   test.each<[string, Json, unknown, string[] | null]>([
     ['follows references into themselves', tree, { v: 1, c: [{ v: 2, c: [] }] }, null],
+    [
+      'heeds what stands beside a reference',
+      { properties: { custom: { $ref: '#/definitions/a', required: ['b'] } }, definitions: { a: { required: ['a'] } } },
+      { a: 1 },
+      ['/data/custom required'],
+    ],
     ['and finds the fault there', tree, { v: 1, c: [{ v: 2, c: [{}] }] }, ['/data/custom/c/0/c/0 required']],
     [
       'tells all errors',
@@ -392,6 +399,57 @@ test('members that others need are asked for as required ones are: of a long lis
     check(long, { custom: { ...named(1400, () => 1), ...Object.fromEntries(many(1400, (i) => [`n${i}`, 1])) } }),
   ).toBeNull();
   expect(new Set(check(long, { custom: { d: 1 } }))).toEqual(new Set(['/data/custom required']));
+});
+
+describe('items that must differ', () => {
+  const unique: Json = { properties: { custom: { uniqueItems: true } } };
+  const same = fc.constantFrom<unknown>(
+    0,
+    -0,
+    1,
+    '0',
+    '1',
+    '-0',
+    1e21,
+    '1e+21',
+    true,
+    'true',
+    null,
+    'null',
+    '"1"',
+    [1],
+    ['1'],
+  );
+
+  test('are told as their texts tell them', () => {
+    const scalar = fc.oneof(same, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.string());
+    const told = { true: 0, false: 0 };
+    fc.assert(
+      fc.property(fc.array(fc.oneof(scalar, fc.array(scalar, { maxLength: 2 })), { maxLength: 7 }), (items) => {
+        const is = new Set(items.map((item) => JSON.stringify(item))).size === items.length;
+        told[`${is}`]++;
+        // Not by `check` above, whose text has no -0: what is read may.
+        const made = compileUserSchema(JSON.stringify({ schema: unique }));
+        expect('check' in made && made.check({ custom: items })).toEqual(is ? null : [expect.anything()]);
+      }),
+      { numRuns: 5000 },
+    );
+    expect(Math.min(told.true, told.false)).toBeGreaterThan(500);
+  });
+
+  // What is accepted must be accepted wherever it is checked again: these ends may never change.
+  test.each<[string, number, (i: number) => unknown]>([
+    ['whole numbers', 46_537, (i) => i],
+    ['numbers below nought', 45_872, (i) => -i],
+    ['fractions', 44_598, (i) => i + 0.25],
+    ['large numbers', 37_777, (i) => (i + 1) * 1e16],
+    ['small numbers', 41_766, (i) => (i + 1) * 1e-300],
+    ['texts', 45_226, (i) => `${i}`],
+    ['lists', 24_143, (i) => [i]],
+  ])('cost as much as ever: %s', (_, most, item) => {
+    expect(check(unique, { custom: many(most, item) })).toBeNull();
+    expect(check(unique, { custom: many(most + 1, item) })).toEqual(['/data maxWork']);
+  });
 });
 
 describe('compiled schemas are kept by what they take', () => {
