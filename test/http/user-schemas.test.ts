@@ -452,6 +452,40 @@ describe('items that must differ', () => {
   });
 });
 
+describe('long lists', () => {
+  const entries = (count: number) => many(count, (i) => `entry${i}`);
+
+  test.each<[string, (names: string[]) => Json]>([
+    ['of members that must be there', (required) => ({ required })],
+    ['of values', (values) => ({ enum: values })],
+    ['of members that others need', (a) => ({ dependencies: { a } })],
+  ])('%s are walked: no code is made for each entry, of the check nor of what tells what is wrong', (_, schema) => {
+    const codes: string[] = [];
+    const construct = (target: FunctionConstructor, texts: string[]) => {
+      codes.push(texts.join());
+      return new target(...texts);
+    };
+    vi.stubGlobal('Function', new Proxy(Function, { construct }));
+    const found = [check(schema(entries(7)), { a: 1 }), check(schema(entries(8)), { a: 1 })];
+    vi.unstubAllGlobals();
+    expect(found).not.toContain(null);
+    const ones = codes.filter((code) => code.includes('entry'));
+    expect(ones.length, 'of the short one, both').toBe(2);
+    expect(ones.join()).not.toContain('entry7');
+  });
+
+  test('are asked for as short ones are, whatever the names', () => {
+    const names = ['constructor', 'toString', '__proto__', "a'b", 'a"b', '', '\n', 'length', 'é', '0'];
+    const all = `{${names.map((name) => `${JSON.stringify(name)}:1`).join()}}`;
+    const made = compileUserSchema(JSON.stringify({ schema: { required: names } }));
+    if ('errors' in made) throw new Error('it is one');
+    expect(made.check(JSON.parse(all))).toBeNull();
+    expect(made.check({})?.map(({ params }) => params.missingProperty)).toEqual(names);
+    expect(check({ properties: { a: { enum: [...names, 0, false] } } }, { a: '0' })).toBeNull();
+    expect(check({ properties: { a: { enum: [...names, 0, false] } } }, { a: null })).toEqual(['/data/a enum']);
+  });
+});
+
 describe('compiled schemas are kept by what they take', () => {
   const compiled = (schema: Json) => {
     const made = compileUserSchema(JSON.stringify({ schema }));
