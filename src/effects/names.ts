@@ -4,7 +4,8 @@
  * such names would hold up the calls of all others.
  *
  * So each party stands in line by itself. Who has none on its way goes first, and of these, whose questions took the least
- * time: whoever has many names, or slow ones, waits for himself. Of names that were slow the last time one at a time is
+ * time: whoever has many names, or slow ones, waits for himself. What they took counts on when a party comes back: else those
+ * with one name each would stand level with who waits each time, and two of them take all turns. Of names that were slow the last time one at a time is
  * asked for, after all others; and so of new names of a party of whose last new ones none was quick.
  *
  * What always holds: a name is asked for once at a time, however many wait for it; where an answer is late, or none
@@ -74,8 +75,10 @@ export class Names {
   readonly #parties = new Map<string, Party>();
   #asked = 0;
   #isSlowAsked = false;
-  /** What the party that went last had taken by then: one that comes has neither credit nor debts. */
+  /** The most that any party had taken when it went: one that is new begins there. */
   #levelMs = 0;
+  /** By party that left, what it had taken: where that is more, it begins there. */
+  readonly #keptMs = new Recent<string, number>(NAMES_MAX);
   readonly #found = new Recent<string, Addresses>(ADDRESSES_MAX, ({ length }) => 1 + length);
   /** Names that were asked for, and whether they were slow. */
   readonly #wasSlow = new Recent<string, boolean>(NAMES_MAX);
@@ -129,7 +132,8 @@ export class Names {
 
   #begin(name: string): Party {
     const lines = { quick: new Set<Question>(), doubtful: new Set<Question>(), slow: new Set<Question>() };
-    const party = { name, ...lines, asked: 0, tookMs: this.#levelMs };
+    const tookMs = Math.max(this.#levelMs, this.#keptMs.get(name) ?? 0);
+    const party = { name, ...lines, asked: 0, tookMs };
     this.#parties.set(name, party);
     return party;
   }
@@ -144,7 +148,9 @@ export class Names {
   }
 
   #forgetIdle(party: Party): void {
-    if (party.asked === 0 && !hasAny(party, QUICK) && !hasAny(party, SLOW)) this.#parties.delete(party.name);
+    if (party.asked > 0 || hasAny(party, QUICK) || hasAny(party, SLOW)) return;
+    this.#parties.delete(party.name);
+    this.#keptMs.set(party.name, party.tookMs);
   }
 
   #drop(question: Question): void {

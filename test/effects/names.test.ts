@@ -8,10 +8,11 @@ import { Clock } from './clock.ts';
 
 const SILENT_MS = 10_000;
 const SLOW_MS = 900;
+const BRIEF_MS = 300;
 const address = (text: string) => [{ address: text, family: 4 }];
 const failed = (code: string) => Object.assign(new Error('secret'), { code });
 
-/** A name server with `answers` by name, at once; names that begin with `slow` take 0.9 seconds, others ten to be unknown. */
+/** A name server with `answers` by name, at once; `slow…` takes 0.9 seconds, `brief…` 0.3, others ten to be unknown. */
 function makeWorld(answers: Map<string, string | Error>) {
   const clock = new Clock();
   const asked: string[] = [];
@@ -20,6 +21,7 @@ function makeWorld(answers: Map<string, string | Error>) {
     asked.push(name);
     const answer = answers.get(name);
     if (name.startsWith('slow')) clock.after(SLOW_MS, () => done(null, address('10.0.0.9')));
+    else if (name.startsWith('brief')) clock.after(BRIEF_MS, () => done(null, address('10.0.0.3')));
     else if (answer === undefined) clock.after(SILENT_MS, () => done(failed('EAI_AGAIN'), []));
     else if (answer instanceof Error) done(answer, []);
     else done(null, address(answer));
@@ -34,7 +36,7 @@ function makeWorld(answers: Map<string, string | Error>) {
     }
   };
   const find = (...all: string[]) => findFor('ana', all);
-  return { clock, asked, heard, find, findFor };
+  return { clock, asked, heard, find, findFor, names };
 }
 
 const manyOf = (word: string, count: number) => Array.from({ length: count }, (_, n) => `${word}${n}`);
@@ -73,6 +75,30 @@ describe('of parties that ask for names', () => {
     for (const eve of ['eve', 'adam']) findFor(eve, manyOf(`new-${eve}-`, 300));
     find('bank');
     expect(heard.at(-1)).toMatch(/ bank 10\.0\.0\.1$/);
+  });
+
+  test('five of one name each that takes 0.9 seconds have their turns alike: two or three of them took all', async () => {
+    const { clock, asked, names } = makeWorld(new Map());
+    const all = manyOf('slow', 5);
+    const ask = (name: string): void => {
+      const asking = { party: `of ${name}`, signal: new AbortController().signal };
+      names.find(name, asking, () => clock.after(10, () => ask(name)));
+    };
+    for (const name of all) ask(name);
+    await clock.run(100 * SLOW_MS);
+    for (const name of all) {
+      expect(Math.abs(asked.filter((one) => one === name).length - 40), name).toBeLessThanOrEqual(2);
+    }
+  });
+
+  test('three have as much time each, not as many turns', async () => {
+    const { clock, asked, findFor } = makeWorld(new Map());
+    for (const word of ['slow-eve', 'slow-adam', 'brief-ana']) findFor(word, manyOf(word, 100));
+    await clock.run(30 * SLOW_MS);
+    const times = (word: string) => asked.filter((name) => name.startsWith(word)).length;
+    expect(Math.abs(times('slow-eve') - 20)).toBeLessThanOrEqual(2);
+    expect(Math.abs(times('slow-adam') - 20)).toBeLessThanOrEqual(2);
+    expect(Math.abs(times('brief-ana') - 60)).toBeLessThanOrEqual(3);
   });
 
   test('one with nobody beside it has both places', () => {
@@ -141,6 +167,15 @@ describe('names that nobody answers for', () => {
     expect(heard.slice(2)).toEqual(Array(50).fill('2000 new EAI_AGAIN'));
     await clock.run(8_000);
     expect(asked).toEqual(['dead1', 'dead2', 'new']);
+  });
+
+  test('are waited for no longer by who stood in line when three of them had shown it', async () => {
+    const { clock, heard, find } = makeWorld(new Map());
+    find('dead1', 'dead2', 'dead3', 'dead4', 'dead5');
+    await clock.run(2 * SILENT_MS - 1);
+    expect(heard.join()).not.toContain('dead5');
+    await clock.run(1);
+    expect(heard).toContain('20000 dead5 EAI_AGAIN');
   });
 
   test('are as others again once somebody does', async () => {
