@@ -76,7 +76,6 @@ export class Sluice {
   /** Lets in what came just now, as far as this turn has time. Whether more may come. */
   #pass(gate: Gate): boolean {
     this.#turn ??= setImmediate(() => this.#takeTurn());
-    if (this.#waiting.has(gate)) return false;
     let mayCome = false;
     while (mayPass(gate)) {
       if (this.#spentMs >= TURN_MS_MAX) {

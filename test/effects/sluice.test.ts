@@ -14,7 +14,12 @@ const KIB = 1024;
 /** A connection on which an answer is expected; `heard` is what came on, `reads` how often more was asked for. */
 function connect(sluice: Sluice, listen: (part: Buffer) => void = () => {}) {
   const made = { reads: 0, heard: [] as Buffer[], errors: [] as unknown[], isEnded: false };
-  const socket = new Duplex({ read: () => made.reads++, write: (_, __, done) => done() }) as Socket;
+  const socket = new Duplex({
+    read: () => made.reads++,
+    write: (_, __, done) => done(),
+    // As a socket is: closed in a later turn.
+    destroy: (error, done) => void setImmediate(done, error),
+  }) as Socket;
   socket.on('error', (error: NodeJS.ErrnoException) => made.errors.push(error.code));
   socket.on('end', () => {
     made.isEnded = true;
@@ -81,22 +86,31 @@ describe('what comes', () => {
     await until(() => made.reads > reads);
   });
 
-  test('waits while the connection is paused', async () => {
-    const made = connect(new Sluice(), () => made.heard.length === 2 && made.socket.pause());
+  test('waits while the connection is paused, and does not come all at once then', async () => {
+    const listen = () => {
+      work(1);
+      if (made.heard.length === 2) made.socket.pause();
+    };
+    const made = connect(new Sluice(), listen);
     await nextTurn();
-    made.socket.push(Buffer.alloc(8 * KIB));
+    made.socket.push(Buffer.alloc(64 * KIB));
     for (let turn = 0; turn < 5; turn++) await nextTurn();
     expect(made.heard).toHaveLength(2);
     made.socket.resume();
-    await until(() => made.heard.length === 8);
+    while (made.heard.length < 64) {
+      const before = made.heard.length;
+      await nextTurn();
+      expect(made.heard.length - before).toBeLessThanOrEqual(8);
+    }
   });
 
-  test('goes nowhere once the connection is destroyed', async () => {
+  test('goes nowhere once the connection is destroyed, nor does its end', async () => {
     const made = connect(new Sluice(), () => made.heard.length === 2 && made.socket.destroy());
     await nextTurn();
     made.socket.push(Buffer.alloc(8 * KIB));
+    made.socket.push(null);
     for (let turn = 0; turn < 5; turn++) await nextTurn();
-    expect(made.heard).toHaveLength(2);
+    expect([made.heard.length, made.isEnded, made.socket.closed]).toEqual([2, false, true]);
   });
 });
 
@@ -121,6 +135,7 @@ describe('the connection is cut', () => {
     made.socket.push(Buffer.alloc(1));
     await until(() => made.errors.length > 0);
     expect(made.errors).toEqual([TOO_LONG]);
+    expect(Buffer.concat(made.heard)).toHaveLength(times * bytes);
   });
 
   test('where it brings TLS tickets and nothing else: a server may give as many as it likes', async () => {
