@@ -2,7 +2,7 @@
  * The server over real sockets: what those cannot do to others who send too much, too slowly, or what is no request.
  */
 import { describe, expect, test } from 'vitest';
-import { refuse } from '../../src/http/errors.ts';
+import { refuse, refuseUnavailable } from '../../src/http/errors.ts';
 import type { Handler, Reply, Request, RequestHead } from '../../src/http/request.ts';
 import { HEADER_BYTES_MAX, type Server } from '../../src/http/server.ts';
 import { collect } from '../support/collect.ts';
@@ -263,6 +263,31 @@ describe('what slow clients make the server hold is bounded over all of them', (
       for (const n of [0, 1]) asked.get(`/${n}`)![1].send(200, '"there"');
       for (const n of [0, 1]) expect(await written[n]!.until('"there"')).toContain('200 OK');
       expect((await fetch(url(server, `/quick?${LONG}`))).status).toBe(200);
+    });
+
+    test('a refusal that is put off takes nobody’s place', async () => {
+      const { handler, asked } = keeping();
+      let refused = 0;
+      const server = await start(
+        {
+          ...handler,
+          admit: ({ path }) => (path === '/refused' ? refuseUnavailable('full') : null),
+          refuse: (_, reply) => {
+            refused++;
+            for (const end = performance.now() + 6; performance.now() < end; );
+            reply.send(503, '{}');
+          },
+        },
+        ROOM,
+      );
+      const long = await wait(server, `GET /long?${LONG}`);
+      await until(() => asked.has('/long'));
+      const other = await wire(server);
+      const ask = `GET /refused?${LONG}${LONG} HTTP/1.1\r\nhost: a\r\n\r\n`;
+      other.socket.write(ask + ask);
+      await until(() => refused === 2);
+      asked.get('/long')![1].send(200, '"there"');
+      expect(await long.until('"there"')).toContain('200 OK');
     });
 
     test('one that is not needed any more takes no place', async () => {

@@ -127,6 +127,16 @@ describe('a request arrives as it was sent', () => {
     }
   });
 
+  test('GET is handed over without its body, in one piece or several', async () => {
+    const line = await wire(await start());
+    line.socket.write('GET /whole HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc');
+    expect(await line.until('"path":"/whole"')).toContain('"text":""');
+    line.socket.write(
+      'GET /pieces HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n',
+    );
+    expect(await line.until('"path":"/pieces"')).toMatch(/"path":"\/pieces".*"text":""/);
+  });
+
   test('204 leaves without body and length', async () => {
     const server = await start({ handle: (_, reply) => reply.send(204, '') });
     const line = await wire(server);
