@@ -101,6 +101,19 @@ describe('of parties that ask for names', () => {
     expect(Math.abs(times('brief-ana') - 60)).toBeLessThanOrEqual(3);
   });
 
+  test('two that are new have no credit for the time before they came', async () => {
+    const { clock, asked, findFor } = makeWorld(new Map());
+    for (const word of ['slow-eve', 'slow-adam']) findFor(word, manyOf(word, 100));
+    await clock.run(20 * SLOW_MS);
+    const before = asked.length;
+    for (const word of ['slow-ana', 'slow-luz']) findFor(word, manyOf(word, 100));
+    await clock.run(20 * SLOW_MS);
+    for (const word of ['slow-eve', 'slow-adam', 'slow-ana', 'slow-luz']) {
+      const times = asked.slice(before).filter((name) => name.startsWith(word)).length;
+      expect(Math.abs(times - 10), word).toBeLessThanOrEqual(2);
+    }
+  });
+
   test('one with nobody beside it has both places', () => {
     const { asked, find } = makeWorld(new Map());
     find('dead1', 'dead2', 'dead3');
