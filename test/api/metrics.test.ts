@@ -8,7 +8,7 @@ import { SEMVER } from '../../src/http/version.ts';
 import { canMount, mountDisk } from '../process/system.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { makeKit, transfer, unique, until } from '../support/kit.ts';
+import { issue, makeKit, proofFor, transfer, unique, until } from '../support/kit.ts';
 import { hookOfTest, serverOfTest } from '../support/of-test.ts';
 import { type Server, startRefused } from '../support/server.ts';
 
@@ -98,6 +98,16 @@ async function spreads(server: Server): Promise<Map<string, Spread>> {
 }
 
 /** Until the figure is more than nothing. */
+type Kit = ReturnType<typeof makeKit> & { client: ReturnType<typeof connect> };
+
+/** A request that waits, what ends that, and what is told then. */
+interface Waiting {
+  start: string;
+  body: string;
+  act: () => Promise<unknown>;
+  told: string;
+}
+
 async function isAboveZero(server: Server, name: string): Promise<void> {
   await until(async () => (await scrape(server)).get(name)! > 0, name);
 }
@@ -277,6 +287,56 @@ describe('figures for Prometheus', () => {
     expect(bodies).toBeGreaterThan(0);
     socket.destroy();
     await until(async () => held(await scrape(server)).every((bytes) => bytes === 0), 'all let go of');
+  });
+
+  test.each<[string, (kit: Kit, after: string) => Promise<Waiting>]>([
+    [
+      'events',
+      async (kit, after) => ({
+        start: `GET /v2/events?after=${after}&wait=20&signal=circle-created`,
+        body: '{}',
+        act: () => kit.make('circles', { handle: 'there' }),
+        told: '"handle":"there"',
+      }),
+    ],
+    [
+      'the end of an intent',
+      async (kit) => {
+        const claims = [issue(await kit.wallet(), await kit.symbol(), 1)];
+        const intent = record({ handle: unique('intent'), claims, config: { commit: 'manual' } }, kit.keys);
+        const act = async () => {
+          const { body } = await kit.client.get(`/intents/${intent.data.handle}`);
+          const proof = proofFor(body, kit.keys, { moment: new Date().toISOString(), status: 'committed' });
+          const { status, text } = await kit.client.post(`/intents/${intent.data.handle}/proofs`, proof);
+          expect(status, text).toBe(200);
+        };
+        return { start: 'POST /v2/intents?', body: JSON.stringify(intent), act, told: '"status":"completed"' };
+      },
+    ],
+  ])('tell that long heads of those who wait for %s are let go of while they wait', async (_, prepare) => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const client = connect(server);
+    const keys = makeKeys();
+    const { page } = (await client.get('/events?after=0&page.limit=100')).body;
+    const { start, body, act, told } = await prepare({ ...makeKit(client, keys), client }, page.after);
+    const heads = async () => (await scrape(server)).get('ayni_http_held_bytes{of="heads"}')!;
+    const socket = await open('127.0.0.1', server.port);
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString();
+    });
+    const lines = `host: a\r\nprefer: wait=20\r\ncontent-length: ${body.length}\r\n\r\n`;
+    socket.write(`${start}&q=${'x'.repeat(4000)} HTTP/1.1\r\n${lines}${body.slice(0, 1)}`);
+    await until(async () => (await heads()) > 4000, 'counted');
+    socket.write(body.slice(1));
+    await until(async () => (await heads()) === 0, 'let go of');
+    // Otherwise it was when the time to wait was over.
+    await act();
+    await until(
+      () => text.includes(told),
+      () => text,
+    );
+    socket.destroy();
   });
 
   test('tell of snapshots and ledgers', async () => {

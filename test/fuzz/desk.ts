@@ -51,7 +51,7 @@ export class Desk {
   readonly effects: Effects;
   readonly longAnswers = new LongAnswers();
   readonly walks = new Walks();
-  readonly #app: Handler;
+  readonly app: Handler;
   readonly #defects: Error[] = [];
   readonly #clock = new Clock();
   #calls = 0;
@@ -93,7 +93,7 @@ export class Desk {
       inform: () => {},
       note: (what, done) => engine.note(what, done),
     });
-    this.#app = createApp({
+    this.app = createApp({
       engine,
       state,
       server: SERVER,
@@ -181,9 +181,9 @@ export class Desk {
     const [, where = '', query = null] = /^([^?]*)(?:\?([\s\S]*))?$/.exec(path)!;
     const header = (name: string) => headers[name] ?? '';
     const request = { method, methodSent: method, path: where, query, body, header, forgetHead() {} };
-    const refusal = this.#app.admit(request);
-    if (refusal === null) this.#app.handle(request, reply);
-    else this.#app.refuse(refusal, reply);
+    const refusal = this.app.admit(request);
+    if (refusal === null) this.app.handle(request, reply);
+    else this.app.refuse(refusal, reply);
   }
 
   #answer(ask: Ask): Promise<Reply> {
