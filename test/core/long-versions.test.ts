@@ -5,7 +5,7 @@ import type { ProofEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { LongVersions, Waymarks } from '../../src/core/long-versions.ts';
-import { readRow } from '../../src/core/records.ts';
+import { bytesOf, readRow, versionAt } from '../../src/core/records.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { heldBytes } from '../support/collect.ts';
 import { Books } from './books.ts';
@@ -33,6 +33,27 @@ test('long versions of short proofs take no more memory than they may', () => {
   expect(versions.at(VERSIONS)?.version.added).toHaveLength(PROOFS);
   expect(versions.at(VERSIONS - 5)).toBeDefined();
   expect(versions.at(1)).toBeUndefined();
+});
+
+test('how long a version is told to be is the same where all of it, some or nothing is kept', () => {
+  const books = Books.open().wallets('w');
+  const { state } = books;
+  const row = findHandle(state, 1, Kind.wallet, 'w');
+  const { luid, hash } = readRow(state, row).entry;
+  for (let n = 0; n < 40; n++) {
+    const proof = {
+      public: new Uint8Array(32).fill(n),
+      result: new Uint8Array(64),
+      custom: `{"n":"${'x'.repeat(n)}"}`,
+    };
+    books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment: books.moment, caller: GRANTED, luid, hash, proof });
+    const at = state.rows.at.get(row);
+    const told = bytesOf({ ...state, longVersions: new LongVersions() }, at);
+    expect(bytesOf(state, at)).toBe(told);
+    if (n % 3 === 0) versionAt(state, at);
+    expect(bytesOf(state, at)).toBe(told);
+  }
+  expect(state.longVersions.at(state.rows.at.get(row))).toBeDefined();
 });
 
 const WAYMARKS = 100_000;
