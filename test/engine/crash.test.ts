@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { withCalls } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { atPlaces, often } from '../support/long.ts';
 import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
@@ -160,6 +161,13 @@ describe('a byte of the last frame that changes on the disk', () => {
     house.disk.put(SEGMENT, changed);
     house.disk.inject({ call: 'sync', code: 'EIO' });
     expect(() => recoverFrom(house.disk)).toThrow('EIO');
+    house.disk.put(SEGMENT, changed);
+    // A disk that takes what is written, and keeps what it had.
+    const deaf = withCalls(house.disk, {
+      open: (path, mode) => ({ ...house.disk.open(path, mode), write: (_, begin, end) => end - begin }),
+    });
+    const damage = { file: SEGMENT, byte: from + 90, what: 'a byte that cannot be put back' };
+    expect(() => recoverFrom(deaf)).toThrow(expect.objectContaining(damage));
     changed[from + 200]! ^= 1;
     house.disk.put(SEGMENT, changed);
     const { state, notes } = recoverFrom(house.disk);
