@@ -66,6 +66,11 @@ describe('the young generation', () => {
       ...['--max-semi-space-size=65', '--min-semi-space-size=16', '--max-old-space-size=256'],
     );
     expect(long).toBe(224);
+    const env = { ...process.env, MODULE, NODE_OPTIONS: '--max-semi-space-size=65' };
+    const script =
+      'import(process.env.MODULE).then(({ longLivedBytesMax }) => console.log(longLivedBytesMax() / 2 ** 20))';
+    const flags = ['--max-old-space-size=256', '-e', script];
+    expect(Number(execFileSync(process.execPath, flags, { env, encoding: 'utf8' }))).toBe(224);
   });
 
   test('that begins large where there is no room for it is told at the start', () => {

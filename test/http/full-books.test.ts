@@ -106,14 +106,17 @@ test('what records may take is also for their indexes and balances', async () =>
 });
 
 // The log has a row for each entry, tokens too, which take no memory for good: at the end of its rows a batch broke in its midst.
-test.each(['log', 'terms'] as const)('books whose %s has no more rows take nothing new', async (which) => {
+test.each(['log', 'terms', 'balances'] as const)('with no more rows for its %s nothing new is taken', async (which) => {
   const desk = await Desk.open();
   const { engine, state } = desk.house;
   const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
   const count = (rows: number) =>
     which === 'log'
       ? Object.defineProperty(state.log, 'length', { get: () => rows, configurable: true })
-      : Object.defineProperty(state.terms, 'size', { get: () => rows / 2, configurable: true });
+      : Object.defineProperty(state[which], 'size', {
+          get: () => (which === 'terms' ? rows / 2 : rows),
+          configurable: true,
+        });
   count(0.96 * 2 ** 32);
   expect((await post('wallets', { handle: 'a' })).status).toBe(201);
   count(0.98 * 2 ** 32);
