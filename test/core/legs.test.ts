@@ -5,7 +5,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
-import { type Entry, EntryType, type IntentEntry, LEG_STATES, type LegState } from '../../src/core/entry.ts';
+import {
+  type Entry,
+  EntryType,
+  type IntentEntry,
+  LEG_STATES,
+  type LegState,
+  type StepEntry,
+} from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -13,6 +20,7 @@ import { type Report, reported } from '../../src/core/legs.ts';
 import { readRow } from '../../src/core/records.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
+import { heldBytes } from '../support/collect.ts';
 import { often } from '../support/long.ts';
 import { Books, issue, transfer } from './books.ts';
 
@@ -306,6 +314,17 @@ function bulk(books: Books, legs: number) {
 
 const statusOf = ({ state }: Books, { luid }: IntentEntry): string =>
   readRow(state, findLuid(state, 1, Kind.intent, luid)).status;
+
+test('what is kept of the words of a report keeps nothing of what they were cut out of', () => {
+  const empty = heldBytes();
+  const steps = Array.from({ length: 10 }, () => {
+    const banks = new TwoBanks();
+    const detail = 'x'.repeat(500_000);
+    return banks.prove({ handle: banks.leg(0), status: 'failed', reason: detail, detail })[1] as StepEntry;
+  });
+  expect(heldBytes() - empty).toBeLessThan(10 * 250_000);
+  for (const { outcome } of steps) expect([outcome.detail.length, outcome.links!.failId.length]).toEqual([1000, 1000]);
+});
 
 test('an unreachable bridge is told of in a proof, and the intent stays where it is', () => {
   const banks = new TwoBanks();
