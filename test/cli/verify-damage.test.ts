@@ -4,7 +4,10 @@
 import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadSnapshot } from '../../src/cli/audit/snapshots.ts';
+import { type Disk, type DiskFile, realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
+import { SNAPSHOT_HEADER_BYTES } from '../../src/storage/snapshot-format.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
 import { copyOf, filesIn, keyIn, look, plainBooks, prunedBooks, rewritten } from './books.ts';
@@ -69,6 +72,26 @@ test.each<[string, (directory: string) => void, RegExp]>([
     return expect((await look(directory)).seq).toBeLessThan((await look(pruned)).seq);
   expect(finding?.kind).toBe('damage');
   expect(finding?.what).toMatch(what);
+});
+
+test('a snapshot that changes while it is read is damaged: nobody has lied', () => {
+  const [name] = filesIn(pruned, /^snapshot/);
+  let times = 0;
+  const open: Disk['open'] = (path, mode) => {
+    const file = realDisk.open(path, mode);
+    const read: DiskFile['read'] = (bytes, from, to, position) => {
+      const count = file.read(bytes, from, to, position);
+      // Its first part: once for the hash over all, once more for its turn.
+      if (position === SNAPSHOT_HEADER_BYTES && ++times === 2) bytes[from]! ^= 1;
+      return count;
+    };
+    return { ...file, read };
+  };
+  const what = expect.stringContaining('while it was read');
+  const finding = expect.objectContaining({ kind: 'damage', what });
+  expect(() => loadSnapshot({ ...realDisk, open }, pruned, name!, () => true)).toThrow(
+    expect.objectContaining({ finding }),
+  );
 });
 
 test.runIf(isLong)('a part that is longer than can be read or hashed at once', async () => {
