@@ -1,8 +1,10 @@
 /** Caches keep the share of their size that they are given, and what they gave goes on holding for who has it. */
 import { expect, test } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
+import { KeyMap } from '../../src/core/access/key-map.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { LONG_MIN } from '../../src/core/long-versions.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { Shelf } from '../../src/event-members.ts';
 import { compileUserSchema, keepSchemas } from '../../src/http/user-schemas.ts';
@@ -35,10 +37,24 @@ test('what is known of records', () => {
     [1, true],
     [1 / 32, false],
   ] as const) {
-    const { memo } = emptyState(entryCodec, 1, { cacheShare });
+    const { memo, longVersions } = emptyState(entryCodec, 1, { cacheShare });
     const first = memo.record(1);
     for (let at = 2; at < 10_000; at++) memo.record(at);
     expect(memo.record(1) === first).toBe(isKept);
+    for (let at = 1; at < 10_000; at++) longVersions.keepFirst(`luid ${at}`, at, LONG_MIN);
+    expect(longVersions.first('luid 1')).toBe(isKept ? 1 : undefined);
+  }
+});
+
+test('what is known of people', () => {
+  for (const [cacheShare, isKept] of [
+    [1, true],
+    [1 / 32, false],
+  ] as const) {
+    const { memo } = emptyState(entryCodec, 1, { cacheShare });
+    const people = { epoch: 0, byKey: new KeyMap<never>(), circles: new Map(), signers: new Map() };
+    for (let ledger = 1; ledger < 1000; ledger++) memo.setPeople(ledger, people);
+    expect(memo.people(1) === people).toBe(isKept);
   }
 });
 
