@@ -44,7 +44,7 @@ export function versionAt(state: State, at: number): Version {
     const known = longVersions.at(address);
     if (known !== undefined) return longer(state, at, known.version, { added: added.reverse(), bytes }, address);
     const entry = entryAt(state, address);
-    bytes += bytesAt(state, address);
+    bytes += toldBytes(heap.length(address), 'proofs' in entry ? entry.proofs.length : 1);
     if (entry.type === EntryType.proof || entry.type === EntryType.step) added.push(entry);
     else if (entry.type !== EntryType.drop && entry.type !== EntryType.token && entry.type !== EntryType.delivery) {
       const version = { entry, added: added.reverse(), before: heap.prev(address) };
@@ -145,20 +145,21 @@ function walkToFirst({ heap, longVersions }: State, luid: string, from: number):
 
 /** About how many bytes the version whose last entry lies at `at` is in an answer: no entry is read, only how long it is. */
 export function bytesOf(state: State, at: number): number {
+  const { heap, codec, longVersions } = state;
   let bytes = 0;
-  for (let address = at; address !== 0; address = state.heap.prev(address)) {
-    const known = state.longVersions.at(address);
+  for (let address = at; address !== 0; address = heap.prev(address)) {
+    const known = longVersions.at(address);
     if (known !== undefined) return bytes + known.bytes;
-    bytes += bytesAt(state, address);
+    const [from, length] = [heap.offset(address), heap.length(address)];
+    bytes += toldBytes(length, codec.proofCount(heap.chunk(address), from, from + length));
     if (beginsVersion(typeAt(state, address))) break;
   }
   return bytes;
 }
 
-/** In an answer a proof takes more than twice what it takes here. */
-function bytesAt({ heap, codec }: State, address: number): number {
-  const [from, length] = [heap.offset(address), heap.length(address)];
-  return PROOF_SIZE * Math.max(1, codec.proofCount(heap.chunk(address), from, from + length)) + length;
+/** About how many bytes an entry is in an answer: a proof takes more than twice as much there. */
+function toldBytes(length: number, proofs: number): number {
+  return PROOF_SIZE * Math.max(1, proofs) + length;
 }
 
 /** Whether an entry of this type is what a version says, all that follow until the next one being about it. */

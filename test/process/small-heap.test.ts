@@ -43,7 +43,7 @@ test('caches of a server with a small heap are small', () => {
 test('long heads of requests that wait take a part of a small heap, and not as much as bodies may', async () => {
   const server = await startServer(freshDirectory(), {
     nodeFlags: [SMALL],
-    flags: ['--arriving-bytes-max', String(1 << 26)],
+    flags: ['--arriving-bytes-max', String(1 << 26), '--body-ms-max', '60000'],
   });
   onTestFinished(() => server.stop('SIGKILL') as Promise<unknown> as Promise<void>);
   // Seven megabytes of them, each before half a body.
