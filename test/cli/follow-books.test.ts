@@ -8,6 +8,7 @@ import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError } from '../../src/cli/follow/source.ts';
 import type { BooksListed } from '../../src/followers.ts';
+import type { Done } from '../../src/storage/disk.ts';
 import {
   type Disk,
   type OpenMode,
@@ -189,11 +190,16 @@ describe('what comes for a copy', () => {
     disk.open = (path, mode) => {
       const file = open(path, mode);
       left.push(path);
+      const closed = () => void left.splice(left.indexOf(path), 1);
       const close = () => {
-        left.splice(left.indexOf(path), 1);
+        closed();
         file.close();
       };
-      return { ...file, close };
+      const closeLater = (done: Done) => {
+        closed();
+        file.closeLater(done);
+      };
+      return { ...file, close, closeLater };
     };
     const copy = new Copy(disk, COPY, verifyHash, untold);
     await catchUp(copy, source);
