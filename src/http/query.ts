@@ -296,6 +296,7 @@ function readMoment(text: string): string {
     : isWritten && isDate(text.slice(0, 10))
       ? Date.parse(zoned)
       : Number.NaN;
-  if (Number.isNaN(moment)) throw malformed('meta.moment must be an ISO 8601 moment');
+  if (Number.isNaN(moment))
+    throw malformed('meta.moment must be an ISO 8601 moment, or milliseconds since 1970, of 12 or 13 digits');
   return new Date(moment).toISOString();
 }
