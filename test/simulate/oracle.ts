@@ -185,6 +185,8 @@ export class Oracle {
   #enters(visit: Visit, isShown: boolean): void {
     const { ask, ledger } = visit;
     if (isShown) visit.expected = toldAtOnce(ask, this.books);
+    // That its token is used up would wait for the disk.
+    else if (this.#isCutOff) visit.expected = CUT_OFF;
     else if (!this.#places.hasOne(ledger, this.#server!.inboxMax)) visit.expected = refused('api.rate-limit-exceeded');
     this.#waits(visit);
   }
