@@ -4,9 +4,10 @@
  * such names would hold up the calls of all others.
  *
  * So each party stands in line by itself. Who has none on its way goes first, and of these, whose questions took the least
- * time: whoever has many names, or slow ones, waits for himself. What they took counts on when a party comes back: else those
- * with one name each would stand level with who waits each time, and two of them take all turns. Of names that were slow the last time one at a time is
- * asked for, after all others; and so of new names of a party of whose last new ones none was quick.
+ * time: whoever has many names, or slow ones, waits for himself. What they took counts on when a party comes back: else
+ * those with one name each would stand level with who waits each time, and two of them take all turns. Of names that were
+ * slow the last time one at a time is asked for, after all others; and so of new names of a party of whose last new ones
+ * none was quick.
  *
  * What always holds: a name is asked for once at a time, however many wait for it; where an answer is late, or none
  * comes, the addresses found last are given. Who waits for a late one is told that there is none once somebody else

@@ -8,7 +8,7 @@ import { Listing, type Stand } from '../core/lists.ts';
 import { recordAt, recordWith } from '../core/past.ts';
 import { bytesOf, readRow } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { SERVER_LEDGER, type State } from '../core/state.ts';
+import { SERVER_LEDGER } from '../core/state.ts';
 import type { Signed } from '../proof/sealer.ts';
 import {
   LongList,
@@ -252,11 +252,11 @@ export function sendList(
 ): void {
   const seal = (list: Unsealed, sealed: (signed: Signed) => string | Buffer) =>
     withListProof(call, list, (signed) => sendDurable(call, () => call.reply.send(200, sealed(signed))));
-  const parts = items.map((text) => ({ bytes: text.length, text }));
-  if (sum(parts.map(({ bytes }) => bytes)) < LONG_MIN) {
+  if (sum(items.map(({ length }) => length)) < LONG_MIN) {
     const list = unsealedList(items, page, moment);
     return seal(list, (signed) => sealedText(list, signed));
   }
+  const parts = items.map((text) => ({ bytes: text.length, text }));
   const list = new LongList();
   inParts(
     call,
@@ -274,15 +274,14 @@ export function sendList(
 
 // ---------------------------------------------------------------- history
 
-/** The same versions where they may still be read: looking for them may have outlasted a rule. */
-function seeVersions(call: Call, found: FoundVersions, bytes: number): SeenVersions | null {
+/** Versions that were found, where they may still be read: looking for them may have outlasted a rule. */
+function seeVersions(call: Call, bytes: number): SeenVersions | null {
   const row = readableRow(call);
-  return row < 0 ? null : { row, found, bytes };
+  return row < 0 ? null : { row, bytes };
 }
 
 interface SeenVersions {
   row: number;
-  found: FoundVersions;
   bytes: number;
 }
 
@@ -294,35 +293,29 @@ export function listChanges(call: Call): void {
   const { index, limit } = query.page;
   const { state } = call.house;
   const stretch = { order: query.order, skip: index * limit, max: limit };
-  const tell = (held: Call, { row, found }: SeenVersions) => {
-    const places = found.places.map((place) => ({ ...place, bytes: bytesOf(state, place.at) }));
-    const page = { index, limit, total: found.total };
-    tellParts(held, places, (few, then) => then(changeTexts(held, row, few)), page);
-  };
   const tellFound = (found: FoundVersions) => {
-    const bytes = bytesOfAll(state, found);
-    if (isPageTooLarge(bytes, found.places.length)) refuseDurable(call, PAGE_TOO_LARGE);
-    else inTurn(call, () => seeVersions(call, found, bytes), tell, 'page');
+    const places = found.places.map((place) => ({ ...place, bytes: bytesOf(state, place.at) }));
+    const bytes = sum(places.map((place) => place.bytes));
+    if (isPageTooLarge(bytes, places.length)) return refuseDurable(call, PAGE_TOO_LARGE);
+    const page = { index, limit, total: found.total };
+    const tell = (held: Call, { row }: SeenVersions) =>
+      tellParts(held, places, (few, then) => then(changeTexts(held, row, few)), page);
+    inTurn(call, () => seeVersions(call, bytes), tell, 'page');
   };
   walkList(call, through(findVersions(state, row, stretch), tellFound));
-}
-
-function bytesOfAll(state: State, { places }: FoundVersions): number {
-  return sum(places.map(({ at }) => bytesOf(state, at)));
 }
 
 export function readChange(call: Call): void {
   const number = /^[1-9]\d{0,8}$/.test(call.route.tail) ? Number(call.route.tail) : 0;
   const row = readableRow(call);
   if (row < 0) return;
-  const tellFound = (version: FoundVersions): void => {
-    if (version.places.length === 0) return refuseDurable(call, NO_CHANGE);
-    const tell = (held: Call, { row, found }: SeenVersions) => {
-      const [text] = changeTexts(held, row, found.places);
+  const tellFound = ({ places: [place] }: FoundVersions): void => {
+    if (place === undefined) return refuseDurable(call, NO_CHANGE);
+    const tell = (held: Call, { row }: SeenVersions) => {
+      const [text] = changeTexts(held, row, [place]);
       sendDurable(held, () => held.reply.send(200, text!));
     };
-    const bytes = bytesOfAll(call.house.state, version);
-    inTurn(call, () => seeVersions(call, version, bytes), tell);
+    inTurn(call, () => seeVersions(call, bytesOf(call.house.state, place.at)), tell);
   };
   // However many a record has had, all are passed by to find one. As a record, it is waited for until it comes.
   walk(call, through(findVersion(call.house.state, row, number), tellFound));

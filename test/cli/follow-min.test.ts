@@ -36,6 +36,16 @@ type Begun = Awaited<ReturnType<typeof begin>>;
 const restart = ({ directory, flags }: Begun, ...more: string[]): Promise<Server> =>
   startServer({ directory, flags: [...flags(1), ...more] });
 
+/** One that waits for its copy, and whom it calls. */
+async function beginHooked() {
+  const begun = await begin();
+  const to = fresh();
+  const followAgain = () => follow(begun.port, to, begun.key);
+  const follower = followAgain();
+  const server = await restart(begun);
+  return { server, follower, followAgain, hook: await hookOfTest(), kit: makeKit(connect(server), keys) };
+}
+
 /** A figure of a server with --metrics. */
 async function figure(server: Server, name: string): Promise<number> {
   const [, url] = /Tells how it is doing at (\S+metrics)\./.exec(server.log())!;
@@ -145,12 +155,7 @@ describe('--followers-min', () => {
   });
 
   slow('meanwhile nothing is told of it, nor called; once the copy is back, all is', async () => {
-    const begun = await begin();
-    const to = fresh();
-    let follower = follow(begun.port, to, begun.key);
-    const server = await restart(begun);
-    const hook = await hookOfTest();
-    const kit = makeKit(connect(server), keys);
+    const { server, hook, kit, follower, followAgain } = await beginHooked();
     const listen = (path: string) => ({ schema: 'webhook', endpoint: hook.url + path });
     const effect = await kit.make('effects', {
       handle: unique('effect'),
@@ -170,20 +175,15 @@ describe('--followers-min', () => {
     await until(() => server.log().includes('Answers wait'));
     expect([answers, hook.calls.some(({ path }) => path === '/new')]).toEqual([[], false]);
     hook.answer = () => 202;
-    follower = follow(begun.port, to, begun.key);
+    const again = followAgain();
     await hook.waitFor(({ path }) => path === '/new', 2);
     await until(() => answers.length === 2);
-    await follower.stop();
+    await again.stop();
     await server.kill();
   });
 
   slow('nor is anybody called where nothing was written meanwhile: the copy may be the books by then', async () => {
-    const begun = await begin();
-    const to = fresh();
-    let follower = follow(begun.port, to, begun.key);
-    const server = await restart(begun);
-    const hook = await hookOfTest();
-    const kit = makeKit(connect(server), keys);
+    const { server, hook, kit, follower, followAgain } = await beginHooked();
     const action = { schema: 'webhook', endpoint: hook.url };
     await kit.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
     hook.answer = () => 500;
@@ -196,18 +196,14 @@ describe('--followers-min', () => {
     await pause(6000);
     expect(hook.calls.length - calls).toBeLessThan(2);
     hook.answer = () => 202;
-    follower = follow(begun.port, to, begun.key);
+    const again = followAgain();
     await hook.waitFor(() => true, calls + 1);
-    await follower.stop();
+    await again.stop();
     await server.kill();
   });
 
   slow('a stop ends with 0 where nobody waits but the server itself, which notes what became of a call', async () => {
-    const begun = await begin();
-    const follower = follow(begun.port, fresh(), begun.key);
-    const server = await restart(begun);
-    const hook = await hookOfTest();
-    const kit = makeKit(connect(server), keys);
+    const { server, hook, kit, follower } = await beginHooked();
     const action = { schema: 'webhook', endpoint: hook.url };
     await kit.make('effects', { handle: unique('effect'), signal: 'circle-created', action });
     let answer = (_status: number) => {};
