@@ -210,9 +210,10 @@ export class LongList {
     return { hash: this.#sha.digest('hex'), moment, custom: momentCustom(moment), tail: pageText(page) };
   }
 
-  sealed(text: Unsealed, signed: Signed): Buffer {
+  /** The answer, in parts. */
+  sealed(text: Unsealed, signed: Signed): Buffer[] {
     const [head, tail] = envelopeOf(text, signed);
-    return Buffer.concat([Buffer.from(head), ...this.#parts, Buffer.from(tail)]);
+    return [Buffer.from(head), ...this.#parts, Buffer.from(tail)];
   }
 
   #append(text: string): void {

@@ -3,7 +3,7 @@ import type { State } from '../../src/core/state.ts';
 import { Effects, realTimers } from '../../src/effects/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { LongAnswers } from '../../src/http/long-answers.ts';
-import type { Handler } from '../../src/http/request.ts';
+import type { AnswerBody, Handler } from '../../src/http/request.ts';
 import { compileSchemas } from '../../src/http/schemas.ts';
 import { RecordTexts } from '../../src/http/texts.ts';
 import { createTokenChecker } from '../../src/http/tokens.ts';
@@ -79,9 +79,10 @@ export function askApp(app: Handler, target: string): Promise<number> {
       aborted: false,
       whenGone() {},
       stay() {},
-      send(status: number, body: string) {
-        if (status === 200) resolve(body.length);
-        else reject(new Error(`${target} is answered ${status}: ${body}`));
+      send(status: number, body: AnswerBody) {
+        const text = [body].flat().join('');
+        if (status === 200) resolve(text.length);
+        else reject(new Error(`${target} is answered ${status}: ${text}`));
       },
     };
     app.handle(request, reply);

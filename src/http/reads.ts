@@ -29,6 +29,7 @@ import { inParts, inTurn, LONG_MIN, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, PAGE_BYTES_MAX, parseQuery } from './query.ts';
 import { withLateProofs, withListProof } from './read-proofs.ts';
+import type { AnswerBody } from './request.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {
@@ -250,7 +251,7 @@ export function sendList(
   page: Page | PageAfter | null,
   moment = call.house.engine.now(),
 ): void {
-  const seal = (list: Unsealed, sealed: (signed: Signed) => string | Buffer) =>
+  const seal = (list: Unsealed, sealed: (signed: Signed) => AnswerBody) =>
     withListProof(call, list, (signed) => sendDurable(call, () => call.reply.send(200, sealed(signed))));
   if (sum(items.map(({ length }) => length)) < LONG_MIN) {
     const list = unsealedList(items, page, moment);

@@ -41,9 +41,12 @@ export interface Reply {
   whenGone(run: () => void): void;
   /** Something is done for it, so it is told what came of that, and not any more that there is no room. */
   stay(): void;
-  /** Answers with JSON. A second call, or one after the client has gone, does nothing. */
-  send(status: number, body: string | Buffer, headers?: readonly Header[]): void;
+  /** Answers. A second call, or one after the client has gone, does nothing. */
+  readonly send: (status: number, body: AnswerBody, headers?: readonly Header[]) => void;
 }
+
+/** JSON, or the parts of it, of which there are several where it is long. */
+export type AnswerBody = string | readonly Buffer[];
 
 /** What the server does not know itself. All are called synchronously and must not throw. */
 export interface Handler {

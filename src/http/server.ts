@@ -27,7 +27,7 @@ import { createRequire } from 'node:module';
 import { ListenError } from '../side-port.ts';
 import { type Header, type Refusal, refuse, refuseBodySize, refuseUnavailable } from './errors.ts';
 import { type Guest, Hall, type HallOptions, HEADS_FULL, type RequestTimes, type UnreadAnswer } from './hall.ts';
-import type { Handler, Reply, Request, Sort } from './request.ts';
+import type { AnswerBody, Handler, Reply, Request, Sort } from './request.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 /**
@@ -432,7 +432,7 @@ class Exchange implements Request, Reply, Guest {
     gone?.();
   }
 
-  send(status: number, body: string | Buffer, headers: readonly Header[] = []): void {
+  send(status: number, body: AnswerBody, headers: readonly Header[] = []): void {
     const { res } = this;
     if (res === null) return;
     this.res = null;
@@ -444,8 +444,12 @@ class Exchange implements Request, Reply, Guest {
     this.scene.hall.count(status, this.sort, this.since);
   }
 
-  private write(res: HttpResponse, status: number, answer: string | Buffer, headers: readonly Header[]): void {
-    const body = SENDS_LATIN1 && typeof answer === 'string' ? Buffer.from(answer) : answer;
+  private write(
+    res: HttpResponse,
+    status: number,
+    answer: string | readonly Buffer[],
+    headers: readonly Header[],
+  ): void {
     const closes = this.closes || this.scene.hall.isDraining;
     res.writeStatus(STATUS_TEXTS[status] ?? String(status));
     const isEmpty = status === 204;
@@ -453,16 +457,27 @@ class Exchange implements Request, Reply, Guest {
     for (const [name, value] of headers) res.writeHeader(name, value);
     // The native call takes an absent length only where no argument follows it.
     if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
-    else if (this.methodSent === 'HEAD') endHead(res, Buffer.byteLength(answer), closes);
-    else if (this.closes || body.length <= GATHERED_MAX) res.end(body, closes);
-    else this.offer(res, body);
+    else if (this.methodSent === 'HEAD') endHead(res, bytesOf(answer), closes);
+    else if (typeof answer === 'string') {
+      const body = SENDS_LATIN1 ? Buffer.from(answer) : answer;
+      if (this.closes || body.length <= GATHERED_MAX) res.end(body, closes);
+      else this.offer(res, [body]);
+    } else if (this.closes) res.end(Buffer.concat(answer), closes);
+    else this.offer(res, answer);
   }
 
   /** Sends what the network takes now, and keeps the rest until it takes more. */
-  private offer(res: HttpResponse, body: string | Buffer): void {
-    if (res.tryEnd(body, Buffer.byteLength(body))[1]) return;
-    if (this.req !== null) this.watch(res);
-    this.unread = new Unread(this.scene.hall, res, typeof body === 'string' ? Buffer.from(body) : body);
+  private offer(res: HttpResponse, parts: readonly (string | Buffer)[]): void {
+    const bytes = bytesOf(parts);
+    for (const [index, part] of parts.entries()) {
+      const [isTaken, isDone] = res.tryEnd(part, bytes);
+      if (isDone) return;
+      if (isTaken) continue;
+      const rest = parts.slice(index).map((each) => (typeof each === 'string' ? Buffer.from(each) : each));
+      if (this.req !== null) this.watch(res);
+      this.unread = new Unread(this.scene.hall, res, rest, bytes);
+      return;
+    }
   }
 
   abort(): void {
@@ -485,24 +500,46 @@ class Exchange implements Request, Reply, Guest {
 /** An answer that the network has not taken whole. Holds the native response until it has, or the client is gone. */
 class Unread implements UnreadAnswer {
   private readonly hall: Hall;
-  private readonly body: Uint8Array;
+  private readonly parts: Buffer[];
+  private readonly bytes: number;
   private res: HttpResponse | null;
 
-  constructor(hall: Hall, res: HttpResponse, body: Uint8Array) {
+  /** `parts`: the last ones of an answer of so many bytes. */
+  constructor(hall: Hall, res: HttpResponse, parts: Buffer[], bytes: number) {
     this.hall = hall;
     this.res = res;
-    this.body = body;
+    this.parts = parts;
+    this.bytes = bytes;
     res.onWritable((offset) => this.goOn(offset));
-    hall.unread.hold(this, body.byteLength - res.getWriteOffset());
+    this.hold(res);
   }
 
   /** The network takes more, from `offset` on. */
   private goOn(offset: number): boolean {
-    if (this.res === null) return true;
-    const [isTaken, isDone] = this.res.tryEnd(this.body.subarray(offset), this.body.byteLength);
-    if (isDone) this.end();
-    else this.hall.unread.hold(this, this.body.byteLength - this.res.getWriteOffset());
-    return isTaken;
+    const { res, parts, bytes } = this;
+    if (res === null) return true;
+    let begin = bytes - bytesOf(parts);
+    for (let part = parts[0]; part !== undefined; part = parts[0]) {
+      const end = begin + part.byteLength;
+      if (offset < end) {
+        const [isTaken, isDone] = res.tryEnd(part.subarray(Math.max(0, offset - begin)), bytes);
+        if (isDone) {
+          this.end();
+          return isTaken;
+        }
+        if (!isTaken) {
+          this.hold(res);
+          return false;
+        }
+      }
+      parts.shift();
+      begin = end;
+    }
+    return true;
+  }
+
+  private hold(res: HttpResponse): void {
+    this.hall.unread.hold(this, this.bytes - res.getWriteOffset());
   }
 
   /** Nothing more will be sent: it is all gone, or the client is. */
@@ -537,6 +574,11 @@ function sortOf(method: string): Sort | null {
  * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
  * the body for ever, and takes the connection's next request for one behind an unanswered one.
  */
+function bytesOf(body: string | readonly (string | Buffer)[]): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0);
+}
+
 function endHead(res: HttpResponse, bytes: number, closes: boolean): void {
   res.writeHeader('Content-Length', String(bytes));
   if (closes) res.writeHeader('Connection', 'close');

@@ -25,6 +25,7 @@ import { verify } from '../../src/proof/verify.ts';
 import { Clock } from '../effects/clock.ts';
 import { House, inlinePool, SERVER, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { textIn } from '../support/body.ts';
 import { check, type Json, type Reply } from '../support/client.ts';
 import { whenLate } from '../support/late.ts';
 
@@ -195,7 +196,7 @@ export class Desk {
         stay() {},
         send(status, body, more = []) {
           answered();
-          const text = body.toString();
+          const text = textIn(body);
           const given = new Headers(more.map(([name, value]) => [name, value] as [string, string]));
           resolve({ status, headers: given, text, body: text === '' ? undefined : JSON.parse(text) });
         },

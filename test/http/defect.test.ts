@@ -2,10 +2,12 @@
 import { expect, test, vi } from 'vitest';
 import { type Call, guarded, sendDurable } from '../../src/http/call.ts';
 import { LongAnswers, tellNow } from '../../src/http/long-answers.ts';
+import type { AnswerBody } from '../../src/http/request.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { House, SERVER } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { textIn } from '../support/body.ts';
 import { makeKeys, makeToken, record } from '../support/client.ts';
 
 test('is a 500 without a stack, a path or its message', async () => {
@@ -16,7 +18,7 @@ test('is a 500 without a stack, a path or its message', async () => {
     aborted: false,
     whenGone() {},
     stay() {},
-    send: (status: number, body: string) => void sent.push([status, body]),
+    send: (status: number, body: AnswerBody) => void sent.push([status, textIn(body)]),
   };
   const mistake = new TypeError('no such member in /var/lib/ayni');
   const house = { engine, sealer: new Sealer(SERVER), defect: (error: Error) => void defects.push(error) };

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { refuseUnavailable } from '../../src/http/errors.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { pause, until } from '../support/kit.ts';
-import { echo, start, told, url, wire } from './wire.ts';
+import { AGAIN, echo, start, told, url, wire } from './wire.ts';
 
 const FULL = refuseUnavailable('full');
 
@@ -147,6 +147,57 @@ describe('a request arrives as it was sent', () => {
   test('answers in UTF-8', async () => {
     const server = await start({ handle: (_, reply) => reply.send(200, '"Ñandú"') });
     expect(await (await fetch(url(server, '/text'))).json()).toBe('Ñandú');
+  });
+});
+
+describe('an answer in parts', () => {
+  // More than the network takes at once, in parts of many lengths, no two bytes of which could change places unseen.
+  const parts = Array.from({ length: 60 }, (_, n) => Buffer.from(`${n} `.repeat(1 + (n % 5) * 60_000)));
+  const whole = Buffer.concat(parts).toString();
+  const handle: Handler['handle'] = (request, reply) => {
+    if (request.path === '/later') setTimeout(() => reply.send(200, parts), 1);
+    else reply.send(200, parts);
+  };
+
+  test.each(['/', '/later'])('is the same as in one, with its length: %s', async (path) => {
+    const server = await start({ handle });
+    const response = await fetch(url(server, path));
+    expect(response.headers.get('content-length')).toBe(String(whole.length));
+    expect((await response.text()) === whole).toBe(true);
+    const head = await fetch(url(server, path), { method: 'HEAD' });
+    expect([head.headers.get('content-length'), await head.text()]).toEqual([String(whole.length), '']);
+  });
+
+  test('comes whole to who takes it slowly, and nothing of it is held then', AGAIN, async () => {
+    const server = await start({ handle });
+    const line = await wire(server);
+    line.socket.pause();
+    line.socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
+    const held = () => server.held().find(([of]) => of === 'answers')![1];
+    await until(() => held() > whole.length / 4);
+    const drip = setInterval(() => {
+      line.socket.resume();
+      setTimeout(() => line.socket.pause(), 1);
+    }, 10);
+    await until(() => held() === 0);
+    clearInterval(drip);
+    line.socket.resume();
+    const bodyIn = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
+    await until(() => bodyIn(line.text()).length >= whole.length || line.isClosed());
+    expect(bodyIn(line.text()) === whole).toBe(true);
+    line.socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
+    const isThere = () => line.text().length > 2 * whole.length && line.text().endsWith(`\r\n\r\n${whole}`);
+    await until(() => isThere() || line.isClosed());
+    expect(isThere()).toBe(true);
+  });
+
+  test('comes whole where the connection ends with it', async () => {
+    const server = await start({ handle }, { connectionsMax: 1, bodyBytesMax: 10 });
+    const line = await wire(server);
+    line.socket.write('OPTIONS / HTTP/1.1\r\nHost: h\r\ntransfer-encoding: chunked\r\n\r\n');
+    await line.closed;
+    expect(line.text()).toMatch(/connection: close/i);
+    expect(line.text().endsWith(`\r\n\r\n${whole}`)).toBe(true);
   });
 });
 

@@ -5,8 +5,9 @@
  * Always holds: once the process is gone nothing it still does is seen by anybody.
  */
 import type { Submission } from '../../src/engine.ts';
-import type { Handler } from '../../src/http/request.ts';
+import type { AnswerBody, Handler } from '../../src/http/request.ts';
 import type { ProofJob } from '../../src/proof/pool.ts';
+import { textIn } from '../support/body.ts';
 import type { Loop, Owner } from './loop.ts';
 import type { Oracle } from './oracle.ts';
 import type { Visit } from './visit.ts';
@@ -80,7 +81,7 @@ export class Border {
       get aborted() {
         return visit.isAborted;
       },
-      send: (status: number, text: string) => this.#leave(visit, status, text),
+      send: (status: number, body: AnswerBody) => this.#leave(visit, status, textIn(body)),
       whenGone: (run: () => void) => this.#gone.set(visit, run),
       stay() {},
     };
