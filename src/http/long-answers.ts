@@ -76,7 +76,8 @@ export function inTurn<S extends Seen>(
 
 /**
  * Has all parts of an answer made in their order, and goes on: a few at a time, others take their turns between where it is
- * a long one. `make` says when it is done with its few, which may be later.
+ * a long one. `make` says when it is done with its few, which may be later: then it goes on as one that is owed, since what
+ * it takes is room that others wait for, and a crowd that asks for less would stand before it after every few.
  */
 export function inParts<P extends Seen>(
   call: Call,
@@ -85,6 +86,7 @@ export function inParts<P extends Seen>(
   goOn: () => void,
 ): void {
   let begun = 0;
+  const goOnLater = () => walk(call, step, undefined, true);
   const step = (pause: number): boolean => {
     while (begun < parts.length) {
       const few = fewFrom(parts, begun);
@@ -92,7 +94,7 @@ export function inParts<P extends Seen>(
       let [isDone, isLeft] = [false, false];
       make(few, () => {
         isDone = true;
-        if (isLeft) walk(call, step);
+        if (isLeft) goOnLater();
       });
       isLeft = !isDone;
       if (isLeft) return true;
@@ -101,7 +103,7 @@ export function inParts<P extends Seen>(
     goOn();
     return true;
   };
-  if (!step(0)) walk(call, step);
+  if (!step(0)) goOnLater();
 }
 
 /** As many as are no long answer by themselves; one that is. */

@@ -11,8 +11,9 @@
  * whom one may take all of a turn, it would be one a turn, and a client would hear seconds or minutes later that a
  * second is over.
  *
- * What is owed for something that was done, and cannot be asked for again as it was, has every other slice of its ledger:
- * it does not stand behind all who ask for something.
+ * What is owed has every other slice of its ledger, until it is over: it does not stand behind all who ask for something.
+ * That is what is told of something that was done, and cannot be asked for again as it was; and an answer that is begun,
+ * and takes room that others wait for, of all ledgers.
  */
 
 const SLICE_MS = 2;
@@ -20,7 +21,7 @@ const SLICE_MS = 2;
 /** Goes on, at least a little, until `pause` as `performance.now()` tells it; whether it is over. */
 export type Walk = (pause: number) => boolean;
 
-/** Those of one ledger who wait; who is next stands first. */
+/** Those of one ledger who wait; who is next stands first. Those that are owed go on where they stand. */
 interface Line {
   readonly owed: Set<Walk>;
   readonly fresh: Set<Walk>;
@@ -52,7 +53,7 @@ export class Walks {
     const isFresh = this.#takenMs >= SLICE_MS;
     if (isFresh || !this.#go(walk)) {
       const { owed, fresh, begun } = this.#line(ledger);
-      (!isFresh ? begun : isOwed ? owed : fresh).add(walk);
+      (isOwed ? owed : isFresh ? fresh : begun).add(walk);
       if (end < Number.POSITIVE_INFINITY) this.#ends.set(walk, { ledger, end });
     }
     if (this.#takenMs > 0 || this.#lines.size > 0) this.#turnLater();
@@ -113,15 +114,14 @@ export class Walks {
   }
 
   #goOn(line: Line): void {
-    const { begun } = line;
     const queue = nextOf(line);
     const walk = queue.values().next().value!;
-    if (queue !== begun) queue.delete(walk);
     const isOver = this.#go(walk);
-    // Whoever had begun keeps the place, but for who has something left of the slice: what it waits for others may have to bring.
-    if (isOver || this.#isEarly) begun.delete(walk);
+    const goesOnIn = queue === line.fresh ? line.begun : queue;
+    // Whoever goes on keeps the place, but for who has something left of the slice: what it waits for others may have to bring.
+    if (isOver || this.#isEarly || queue !== goesOnIn) queue.delete(walk);
     if (isOver) this.#ends.delete(walk);
-    else begun.add(walk);
+    else goesOnIn.add(walk);
   }
 }
 

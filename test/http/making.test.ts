@@ -130,6 +130,28 @@ slow(
   },
 );
 
+test('a page whose proofs are yet to be made does not stand behind a crowd again for each few of them', async () => {
+  const custom = { text: 'x'.repeat(VERSION_BYTES / 2) };
+  for (const handle of ['crowd', 'usd']) {
+    const body = record({ handle, custom: { text: 'x'.repeat(20_000) }, ...(handle === 'usd' && { factor: 1 }) }, keys);
+    await desk.send('POST', handle === 'usd' ? '/v2/symbols' : '/v2/wallets', body);
+  }
+  for (let n = 0; n < VERSIONS; n++) {
+    const claims = [{ action: 'issue', target: 'w', symbol: 'usd', amount: 1 }];
+    await desk.send('POST', '/v2/intents', record({ handle: `long-${n}`, custom, claims }, keys));
+  }
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => ++now * 10);
+  onTestFinished(() => void vi.restoreAllMocks());
+  let crowd = 0;
+  const page = desk.get('/v2/intents').then(() => crowd);
+  await turnsUntil(() => desk.longAnswers.bytes > 0);
+  const others = Array.from({ length: 300 }, () => desk.get('/v2/wallets/crowd').then(() => crowd++));
+  // Two dozen steps, each with one of the crowd before it.
+  expect(await page).toBeLessThan(60);
+  await Promise.all(others);
+});
+
 type Asked = readonly [name: string, path: string, ledger: string];
 
 describe('records that are asked for by very many at once', () => {

@@ -169,6 +169,16 @@ describe('walks', () => {
     }
   });
 
+  test('that are owed have it until they are over, whoever began before them', async () => {
+    const walks = new Walks();
+    const ended: string[] = [];
+    for (let n = 0; n < 10; n++) walks.begin(1, looking('asked', 20, ended));
+    walks.begin(1, looking('owed', 20, ended), undefined, true);
+    for (let n = 0; n < 20; n++) await turn();
+    expect(ended).toEqual(['owed']);
+    await turnsUntilQuiet(walks);
+  });
+
   test('that are owed come between those who have begun and those who have not, each of whom have every other slice left', async () => {
     const walks = new Walks();
     const slices: string[] = [];
