@@ -15,6 +15,7 @@ import { type Call, callerOf, refuseDurable, rowOf, sendDurable, walk } from './
 import { checkSubmission } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
+import { LONG_MIN } from './long-answers.ts';
 import { entersFor, whyNot } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
@@ -61,8 +62,11 @@ export function listEvents(call: Call): void {
   });
 }
 
-function tellEvents(call: Call, wish: Wish): void {
-  const { house, reply } = call;
+function tellEvents(asked: Call, wish: Wish): void {
+  const { house, reply } = asked;
+  const { longAnswers } = house;
+  const held = longAnswers.hold(reply, 0);
+  const call = { ...asked, reply: held };
   const { log } = house.state;
   const end = performance.now() + house.listMsMax;
   const giveUp = performance.now() + wish.waitMs;
@@ -73,7 +77,8 @@ function tellEvents(call: Call, wish: Wish): void {
   /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
   let next: Iterator<LedgerEvent, void, void> | null = null;
   let bytes = 0;
-  const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES;
+  // A long answer waits for room before it is made; this one ends where there is none, and whoever asks goes on after it.
+  const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES || (bytes >= LONG_MIN && !longAnswers.hasRoom);
   const tellNext = () => {
     next ??= eventsAt(call, seq + 1, wish.signal, from);
     const { value: event, done } = next.next();
@@ -82,7 +87,9 @@ function tellEvents(call: Call, wish: Wish): void {
       if (!mayReadAll(call, event)) return;
       const text = house.effects.eventTexts.of(event);
       texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
-      bytes += Buffer.byteLength(text);
+      const more = Buffer.byteLength(text);
+      bytes += more;
+      held.grow(more);
       return;
     }
     seq++;

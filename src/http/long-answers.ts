@@ -12,6 +12,11 @@ export const LONG_MIN = 256 * 1024;
 /** Of all long answers that are made and not sent: beyond, no other is begun. */
 const ALL_MAX = 64 * 1024 * 1024;
 
+export interface HeldReply extends Reply {
+  /** Counts so many bytes more, of an answer that is being made. */
+  grow(bytes: number): void;
+}
+
 export class LongAnswers {
   #bytes = 0;
 
@@ -25,10 +30,15 @@ export class LongAnswers {
   }
 
   /** Counts an answer of so many bytes until it is sent, to somebody or nobody. */
-  hold(reply: Reply, bytes: number): Reply {
-    let held = bytes;
-    this.#bytes += bytes;
+  hold(reply: Reply, bytes: number): HeldReply {
+    let held = 0;
+    const grow = (more: number) => {
+      held += more;
+      this.#bytes += more;
+    };
+    grow(bytes);
     return {
+      grow,
       get aborted() {
         return reply.aborted;
       },

@@ -41,6 +41,7 @@ describe('while the disk takes its time', () => {
     ['histories', '/v2/wallets/w/changes', 10],
     ['lists', '/v2/wallets?page.limit=10', 10],
     ['records', '/v2/wallets/w', 90],
+    ['events', '/v2/events', 20],
   ])('few %s are made, and all are answered afterwards', async (what, path, count) => {
     const { longAnswers, house } = desk;
     const { stats } = house.engine;
