@@ -22,8 +22,14 @@ const HELD_MORE = 768;
 const RECORDS_MAX = 50_000;
 /** Of entries that are passed by one in so many has a waymark. */
 export const WAYMARK_STEPS = 64;
-/** Waymarks of one sort, of 50 bytes each and 100 more for each record; past it, all go but those that come. */
+/**
+ * Waymarks of one sort, of 50 bytes each and 100 more for each record, what they say counted as so many more; past it, all go
+ * but those that come.
+ */
 const WAYMARKS_MAX = 200_000;
+const WAYMARK_BYTES = 50;
+/** What a word takes in memory beside its characters. */
+const WORD_BYTES = 32;
 
 interface Kept {
   readonly version: Version;
@@ -37,8 +43,11 @@ interface Waymark<T> {
   readonly value: T;
 }
 
+/** A word, or a list of them. */
+type Told = readonly string[] | string | null | undefined;
+
 /** What is known of records with very many entries at some of these: whoever looks for it again soon comes to one. */
-export class Waymarks<T> {
+export class Waymarks<T extends Told> {
   /** By row, the oldest first. */
   readonly #byRow = new Map<number, readonly Waymark<T>[]>();
   #count = 0;
@@ -63,10 +72,11 @@ export class Waymarks<T> {
   /** Keeps the value at these addresses, the newest first, between which nothing is kept. */
   keep(row: number, addresses: readonly number[], value: T): void {
     if (addresses.length === 0) return;
-    this.#count += addresses.length;
+    const count = addresses.length + marksFor(value);
+    this.#count += count;
     if (this.#count > this.#max) {
       this.#byRow.clear();
-      this.#count = addresses.length;
+      this.#count = count;
     }
     const all = this.#of(row);
     const older = countUpTo(all, addresses[0]!);
@@ -80,6 +90,13 @@ export class Waymarks<T> {
 }
 
 const NONE: readonly never[] = [];
+
+/** How many waymarks take as much memory as what is known: a hundred labels take as much as hundreds. */
+function marksFor(value: Told): number {
+  const words = typeof value === 'string' ? [value] : (value ?? NONE);
+  const bytes = words.reduce((sum, { length }) => sum + WORD_BYTES + 2 * length, 0);
+  return Math.floor(bytes / WAYMARK_BYTES);
+}
 
 function countUpTo(all: readonly Waymark<unknown>[], address: number): number {
   let [from, to] = [0, all.length];

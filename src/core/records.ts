@@ -195,7 +195,7 @@ export function labelsBy(state: State, row: number, from: number): readonly stri
  * What the last proof that gave any gave to the record in this row, from the entry at `from` back. There may be very many
  * entries in between: only those are passed by that were not before, as far as `known` has kept that.
  */
-export function lastBy<T>(
+export function lastBy<T extends string | readonly string[]>(
   state: State,
   row: number,
   from: number,

@@ -81,3 +81,20 @@ test('waymarks are found from either side, and take no more memory than is said'
   alone.keep(8, [1], 'b');
   expect([alone.upTo(7, 8), alone.upTo(8, 9)]).toEqual([undefined, { address: 1, value: 'b' }]);
 });
+
+test('waymarks take no more memory where they tell of very many labels', () => {
+  const told = new Waymarks<string[]>(WAYMARKS);
+  const empty = heldBytes();
+  let kept = 0;
+  for (let row = 1; row <= 5000; row++) {
+    told.keep(
+      row,
+      [row],
+      Array.from({ length: 100 }, (_, n) => `${row}-${n}-${'x'.repeat(row % 90)}`),
+    );
+    if (row % 250 === 0) kept = Math.max(kept, heldBytes() - empty);
+  }
+  expect(kept).toBeGreaterThan(1_000_000);
+  expect(kept).toBeLessThan(150 * WAYMARKS);
+  expect(told.upTo(5000, 5000)?.value).toHaveLength(100);
+});
