@@ -104,8 +104,8 @@ function readMended(options: RecoveryOptions): Recovered | { file: string; byte:
   const own = ownLastSegment(disk, directory);
   const notes = own === null ? [] : [own];
   if (torn !== null) {
-    const { note, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
-    notes.push(note);
+    const { notes: told, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
+    notes.push(...told);
     if (byte !== null) return { file: torn.file, byte, notes };
   }
   return { ...recovered, notes: [...recovered.notes, ...notes] };

@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Copy } from '../../src/cli/follow/copy.ts';
 import type { Disk } from '../../src/storage/disk.ts';
+import { segmentName } from '../../src/storage/format.ts';
 import type { JournalEnd } from '../../src/storage/journal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { House, verifyHash } from '../engine/house.ts';
 import { freshWorld, live, lived, SCRIPT } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { linked } from '../storage/kit.ts';
 import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
 import { booksIn, COPY, catchUp, filesOf, followOnce, forgetLock, moves, openTo, sourceOf, untold } from './copies.ts';
@@ -226,6 +228,27 @@ describe('the end of a copy', () => {
     expect(again.end!.seq).toBeLessThan(copy.end!.seq);
     expect(told).toEqual([expect.stringMatching(/^Cut a torn tail/)]);
     again.close();
+  });
+
+  test.each([
+    ['its last segment', false],
+    ['the one before its last, which is empty and removed,', true],
+  ])('of which %s is another copy too, by a link, is written to apart from that', async (_, hasEmpty) => {
+    const { house, url, disk, copy } = await copied();
+    const { file, seq } = copy.end as JournalEnd;
+    const empty = segmentName(seq + 1);
+    if (hasEmpty) disk.put(join(COPY, empty), Buffer.alloc(0));
+    const twin = linked(disk, COPY, '/twin');
+    const before = twin();
+    const told: string[] = [];
+    const again = new Copy(disk, COPY, verifyHash, (text) => told.push(text));
+    await moves(house, 'more');
+    await catchUp(again, sourceOf(url));
+    again.close();
+    expect(twin()).toEqual(before);
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+    const names = told.flatMap((text) => /^(\S+) was a file of other books too/.exec(text)?.[1] ?? []);
+    expect(names).toEqual(hasEmpty ? [empty, file] : [file]);
   });
 
   test('that is cut while it waits for more gets no hole', async () => {

@@ -28,6 +28,15 @@ export function filesOf(disk: FakeDisk): Map<string, Buffer> {
   return new Map(disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(`${DIRECTORY}/${name}`)]));
 }
 
+/** Links the files of books into another directory, as `cp -al` does; what is in them there, whenever it is asked. */
+export function linked(disk: FakeDisk, from: string, to: string): () => Map<string, string> {
+  disk.mkdir(to);
+  const names = disk.readdir(from).filter((name) => !name.startsWith('lock'));
+  for (const name of names) disk.link(`${from}/${name}`, `${to}/${name}`);
+  disk.syncDirectory(to);
+  return () => new Map(names.map((name) => [name, disk.bytesOf(`${to}/${name}`).toString('hex')]));
+}
+
 /** A disk with such files in it. */
 export function diskOf(files: ReadonlyMap<string, Uint8Array>, seed?: number, schedule?: Schedule): FakeDisk {
   const disk = freshDisk(seed, schedule);

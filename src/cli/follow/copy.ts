@@ -133,8 +133,8 @@ export class Copy {
     const own = ownLastSegment(disk, directory);
     if (own !== null) this.#tell(own);
     if (torn !== null) {
-      const { note, byte } = mendEnd(disk, directory, { torn, position }, this.#verify);
-      this.#tell(note);
+      const { notes, byte } = mendEnd(disk, directory, { torn, position }, this.#verify);
+      for (const note of notes) this.#tell(note);
       if (byte !== null) {
         const { file } = torn;
         ({ position, torn } = read());
