@@ -190,16 +190,37 @@ describe('room in a segment for the frames to come', () => {
     expect(Math.max(...sizes.values())).toBeGreaterThan(20);
   });
 
-  test('is given back when the journal is closed, and when the next segment begins', async () => {
-    const disk = freshDisk();
-    const journal = openWithRoom(disk, { segmentBytesMax: 30_000 });
-    while (disk.readdir(DIRECTORY).length < 2) await addFrame(journal);
-    await journal.close();
+  /** Each segment ends where its last frame does. */
+  function expectNoRoom(disk: FakeDisk): void {
     const { spans } = readFrames(disk);
     for (const name of disk.readdir(DIRECTORY)) {
       const last = spans.findLast(({ file }) => file.endsWith(name))!;
-      expect(disk.bytesOf(`${DIRECTORY}/${name}`)).toHaveLength(last.byte + last.bytes);
+      expect(disk.bytesOf(`${DIRECTORY}/${name}`), name).toHaveLength(last.byte + last.bytes);
     }
+  }
+
+  // Of whole blocks, which seed 2 has, the last one of a segment has some even without room.
+  test.each([1, 2])(
+    'is given back when the journal is closed, and when the next segment begins, which has its own (seed %i)',
+    async (seed) => {
+      const disk = freshDisk(seed);
+      const journal = openWithRoom(disk, { segmentBytesMax: 30_000 });
+      while (disk.readdir(DIRECTORY).length < 3) await addFrame(journal);
+      expect(disk.bytesOf(`${DIRECTORY}/${disk.readdir(DIRECTORY)[2]}`).length).toBeGreaterThan(ROOM);
+      await journal.close();
+      expectNoRoom(disk);
+    },
+  );
+
+  test.each([1, 2])('is given back where segments are to be shorter from now on (seed %i)', async (seed) => {
+    const disk = freshDisk(seed);
+    await addFrame(openWithRoom(disk));
+    disk.kill();
+    const journal = openWithRoom(disk, { segmentBytesMax: 100 });
+    await addFrame(journal);
+    await journal.close();
+    expect(disk.readdir(DIRECTORY)).toHaveLength(2);
+    expectNoRoom(disk);
   });
 
   test('is not made past the length at which the next segment begins', async () => {

@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { ownLastSegment } from '../../src/storage/own-segment.ts';
+import { Power, PowerCut } from '../engine/power.ts';
 import { freshDirectory } from '../support/directory.ts';
+import type { FakeDisk } from './fake-disk.ts';
+import { DIRECTORY, freshDisk, linked } from './kit.ts';
 
 const LAST = segmentName(7);
 /** More than is copied in one piece. */
@@ -51,4 +54,47 @@ test('a file of these books alone stays the one it is, and no books are none', (
   const before = inodeOf(second, LAST);
   expect([ownLastSegment(realDisk, second), inodeOf(second, LAST)]).toEqual([null, before]);
   expect(ownLastSegment(realDisk, freshDirectory())).toBe(null);
+});
+
+describe('power that goes', () => {
+  const SHORT = BYTES.subarray(0, 5000);
+  const TWIN = '/twin';
+  const ofTwin = join(TWIN, LAST);
+
+  function linkedBooks(seed: number): FakeDisk {
+    const disk = freshDisk(seed);
+    disk.put(join(DIRECTORY, LAST), SHORT);
+    linked(disk, DIRECTORY, TWIN);
+    return disk;
+  }
+
+  test('at any call leaves both books as they were', () => {
+    const whole = new Power(linkedBooks(1));
+    ownLastSegment(whole, TWIN);
+    expect(whole.count).toBeGreaterThan(8);
+    for (let seed = 0; seed < 16; seed++) {
+      for (let cutAt = 1; cutAt <= whole.count; cutAt++) {
+        const disk = linkedBooks(seed);
+        expect(() => ownLastSegment(new Power(disk, cutAt), TWIN)).toThrow(PowerCut);
+        for (const directory of [DIRECTORY, TWIN]) {
+          expect(disk.bytesOf(join(directory, LAST)).equals(SHORT), `seed ${seed}, call ${cutAt}`).toBe(true);
+        }
+        ownLastSegment(disk, TWIN);
+        expect([disk.isShared(ofTwin), disk.namesIn(TWIN)]).toEqual([false, [LAST]]);
+      }
+    }
+  });
+
+  test('later takes nothing of what was written to its own and synced', () => {
+    for (let seed = 0; seed < 16; seed++) {
+      const disk = linkedBooks(seed);
+      ownLastSegment(disk, TWIN);
+      const file = disk.open(ofTwin, 'write');
+      file.write(BYTES, 0, 100, SHORT.length);
+      file.sync();
+      disk.crash();
+      expect(disk.bytesOf(ofTwin), `seed ${seed}`).toHaveLength(SHORT.length + 100);
+      expect(disk.bytesOf(join(DIRECTORY, LAST)), `seed ${seed}`).toHaveLength(SHORT.length);
+    }
+  });
 });
