@@ -1,7 +1,7 @@
 /** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
-import { type DiskFile, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
+import { type Disk, type DiskFile, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
 import { NO_LINKS } from '../storage/lock.ts';
 import { errorCode } from '../storage/system-error.ts';
 import { gathered } from './past/form.ts';
@@ -12,43 +12,43 @@ import { readFilled } from './usage.ts';
  * there: whatever ends the process before leaves a file of another name beside it at most. Throws where there is one of this
  * name; where the disk does, or whoever makes the pieces, nothing of it stays.
  */
-export function writeNew(path: string, pieces: Iterable<string>): void {
+export function writeNew(path: string, pieces: Iterable<string>, disk: Disk = realDisk): void {
   readFilled('--out', path);
   const temporary = `${path}.${randomBytes(4).toString('hex')}${TEMPORARY}`;
   let file: DiskFile | null = null;
   let end = 0;
   try {
     for (const text of gathered(pieces)) {
-      file ??= openNew(path, temporary);
+      file ??= openNew(disk, path, temporary);
       const bytes = Buffer.from(text);
       writeAll(file, bytes, 0, bytes.length, end);
       end += bytes.length;
     }
     file?.sync();
-    nameNew(temporary, path);
+    nameNew(disk, temporary, path);
   } finally {
     file?.close();
-    if (file !== null && realDisk.exists(temporary)) realDisk.unlink(temporary);
+    if (file !== null && disk.exists(temporary)) disk.unlink(temporary);
   }
-  realDisk.syncDirectory(dirname(path));
+  disk.syncDirectory(dirname(path));
 }
 
 /** One of this name is told before the long work, not after it. */
-function openNew(path: string, temporary: string): DiskFile {
-  if (realDisk.exists(path)) throw existsError(path);
-  return realDisk.open(temporary, 'create');
+function openNew(disk: Disk, path: string, temporary: string): DiskFile {
+  if (disk.exists(path)) throw existsError(path);
+  return disk.open(temporary, 'create');
 }
 
 /** Gives it a name that no other file has: a rename would take the name from another. */
-function nameNew(temporary: string, path: string): void {
+function nameNew(disk: Disk, temporary: string, path: string): void {
   try {
-    realDisk.link(temporary, path);
+    disk.link(temporary, path);
   } catch (error) {
     if (errorCode(error) === 'EEXIST') throw existsError(path);
     if (!NO_LINKS.includes(errorCode(error))) throw error;
     // FAT, say: there it takes the place of an empty one that is surely ours.
-    realDisk.open(path, 'create').close();
-    realDisk.rename(temporary, path);
+    disk.open(path, 'create').close();
+    disk.rename(temporary, path);
   }
 }
 

@@ -3,6 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeNew } from '../../src/cli/new-file.ts';
+import type { Disk } from '../../src/storage/disk.ts';
+import { Power, PowerCut } from '../engine/power.ts';
+import { FakeDisk } from '../storage/fake-disk.ts';
 import { freshDirectory } from '../support/directory.ts';
 
 /** So long that it is written before the next is asked for. */
@@ -42,4 +45,30 @@ test('of one that cannot be finished nothing stays', () => {
   }
   expect(() => writeNew(join(directory, 'story.json'), pieces())).toThrow('no more');
   expect(readdirSync(directory)).toEqual([]);
+});
+
+test('power that goes at any call leaves it whole, or not there; later, whole', () => {
+  const [directory, path, text] = ['/out', '/out/story.json', 'a'.repeat(2000)];
+  const write = (disk: Disk) => writeNew(path, [text], disk);
+  const diskOf = (seed: number) => {
+    const disk = new FakeDisk(seed);
+    disk.mkdir(directory);
+    return disk;
+  };
+  const whole = new Power(diskOf(0));
+  write(whole);
+  for (let seed = 0; seed < 16; seed++) {
+    for (let cutAt = 1; cutAt <= whole.count + 1; cutAt++) {
+      const disk = diskOf(seed);
+      const isCut = cutAt <= whole.count;
+      if (isCut) expect(() => write(new Power(disk, cutAt))).toThrow(PowerCut);
+      else {
+        write(disk);
+        disk.crash();
+      }
+      const what = `seed ${seed}, call ${cutAt}`;
+      if (!isCut) expect(disk.namesIn(directory), what).toContain('story.json');
+      if (disk.exists(path)) expect(disk.bytesOf(path).toString(), what).toBe(text);
+    }
+  }
 });
