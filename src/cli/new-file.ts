@@ -15,39 +15,64 @@ import { readFilled } from './usage.ts';
 export function writeNew(path: string, pieces: Iterable<string>, disk: Disk = realDisk): void {
   readFilled('--out', path);
   const temporary = `${path}.${randomBytes(4).toString('hex')}${TEMPORARY}`;
+  const made: string[] = [];
+  const open = () => {
+    // One of this name is told before the long work, not after it.
+    if (disk.exists(path)) throw existsError(path);
+    const file = disk.open(temporary, 'create');
+    made.push(temporary);
+    return file;
+  };
+  try {
+    writePieces(open, pieces);
+    nameNew(disk, temporary, path, made);
+    if (disk.exists(temporary)) disk.unlink(temporary);
+    disk.syncDirectory(dirname(path));
+  } catch (error) {
+    takeBack(disk, made);
+    throw error;
+  }
+}
+
+/** Writes them to the file that is opened for the first one, and returns when they are on the device. */
+function writePieces(open: () => DiskFile, pieces: Iterable<string>): void {
   let file: DiskFile | null = null;
   let end = 0;
   try {
     for (const text of gathered(pieces)) {
-      file ??= openNew(disk, path, temporary);
+      file ??= open();
       const bytes = Buffer.from(text);
       writeAll(file, bytes, 0, bytes.length, end);
       end += bytes.length;
     }
     file?.sync();
-    nameNew(disk, temporary, path);
   } finally {
     file?.close();
-    if (file !== null && disk.exists(temporary)) disk.unlink(temporary);
   }
-  disk.syncDirectory(dirname(path));
 }
 
-/** One of this name is told before the long work, not after it. */
-function openNew(disk: Disk, path: string, temporary: string): DiskFile {
-  if (disk.exists(path)) throw existsError(path);
-  return disk.open(temporary, 'create');
+/** What is told as failed shall not be there: a key that somebody makes again, say. */
+function takeBack(disk: Disk, made: readonly string[]): void {
+  for (const path of made) {
+    try {
+      if (disk.exists(path)) disk.unlink(path);
+    } catch {
+      // What went wrong first is the one to tell.
+    }
+  }
 }
 
-/** Gives it a name that no other file has: a rename would take the name from another. */
-function nameNew(disk: Disk, temporary: string, path: string): void {
+/** Gives it a name that no other file has: a rename would take the name from another. Tells `made` of that once it is ours. */
+function nameNew(disk: Disk, temporary: string, path: string, made: string[]): void {
   try {
     disk.link(temporary, path);
+    made.push(path);
   } catch (error) {
     if (errorCode(error) === 'EEXIST') throw existsError(path);
     if (!NO_LINKS.includes(errorCode(error))) throw error;
     // FAT, say: there it takes the place of an empty one that is surely ours.
     disk.open(path, 'create').close();
+    made.push(path);
     disk.rename(temporary, path);
   }
 }

@@ -10,6 +10,13 @@ import { freshDirectory } from '../support/directory.ts';
 
 /** So long that it is written before the next is asked for. */
 const PIECE = 'a'.repeat(1 << 20);
+const OUT = '/out/story.json';
+
+function outDisk(seed: number): FakeDisk {
+  const disk = new FakeDisk(seed);
+  disk.mkdir('/out');
+  return disk;
+}
 
 test('has its name when all of it is there: a process that was killed left a part of a story under it', () => {
   const directory = freshDirectory();
@@ -47,19 +54,41 @@ test('of one that cannot be finished nothing stays', () => {
   expect(readdirSync(directory)).toEqual([]);
 });
 
+// Into a directory that may be written to and not read it was made, and told as failed.
+test.each([
+  ['syncDirectory', 'EACCES'],
+  ['syncDirectory', 'EIO'],
+  ['sync', 'EIO'],
+  ['close', 'EIO'],
+  ['link', 'EIO'],
+  ['unlink', 'EIO'],
+] as const)('of one whose %s fails (%s) nothing stays', (call, code) => {
+  const disk = outDisk(1);
+  disk.inject({ call, code });
+  expect(() => writeNew(OUT, ['text'], disk)).toThrow(code);
+  expect(disk.namesIn('/out')).toEqual([]);
+});
+
+test('where files cannot have two names it gets its own all the same, and of one that cannot have it nothing stays', () => {
+  for (const failing of [null, 'rename', 'syncDirectory'] as const) {
+    const disk = outDisk(1);
+    disk.inject({ call: 'link', code: 'EPERM' });
+    if (failing !== null) disk.inject({ call: failing, code: 'EIO' });
+    const write = () => writeNew(OUT, ['text'], disk);
+    if (failing === null) write();
+    else expect(write).toThrow('EIO');
+    expect(disk.namesIn('/out')).toEqual(failing === null ? ['story.json'] : []);
+  }
+});
+
 test('power that goes at any call leaves it whole, or not there; later, whole', () => {
-  const [directory, path, text] = ['/out', '/out/story.json', 'a'.repeat(2000)];
-  const write = (disk: Disk) => writeNew(path, [text], disk);
-  const diskOf = (seed: number) => {
-    const disk = new FakeDisk(seed);
-    disk.mkdir(directory);
-    return disk;
-  };
-  const whole = new Power(diskOf(0));
+  const text = 'a'.repeat(2000);
+  const write = (disk: Disk) => writeNew(OUT, [text], disk);
+  const whole = new Power(outDisk(0));
   write(whole);
   for (let seed = 0; seed < 16; seed++) {
     for (let cutAt = 1; cutAt <= whole.count + 1; cutAt++) {
-      const disk = diskOf(seed);
+      const disk = outDisk(seed);
       const isCut = cutAt <= whole.count;
       if (isCut) expect(() => write(new Power(disk, cutAt))).toThrow(PowerCut);
       else {
@@ -67,8 +96,8 @@ test('power that goes at any call leaves it whole, or not there; later, whole', 
         disk.crash();
       }
       const what = `seed ${seed}, call ${cutAt}`;
-      if (!isCut) expect(disk.namesIn(directory), what).toContain('story.json');
-      if (disk.exists(path)) expect(disk.bytesOf(path).toString(), what).toBe(text);
+      if (!isCut) expect(disk.namesIn('/out'), what).toContain('story.json');
+      if (disk.exists(OUT)) expect(disk.bytesOf(OUT).toString(), what).toBe(text);
     }
   }
 });
