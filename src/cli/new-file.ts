@@ -1,6 +1,6 @@
 /** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
 import { randomBytes } from 'node:crypto';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Disk, type DiskFile, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
 import { NO_LINKS } from '../storage/lock.ts';
 import { errorCode } from '../storage/system-error.ts';
@@ -14,7 +14,8 @@ import { readFilled } from './usage.ts';
  */
 export function writeNew(path: string, pieces: Iterable<string>, disk: Disk = realDisk): void {
   readFilled('--out', path);
-  const temporary = `${path}.${randomBytes(4).toString('hex')}${TEMPORARY}`;
+  // Not its own name and more: that may be as long as a name can be.
+  const temporary = join(dirname(path), `ayni-${randomBytes(8).toString('hex')}${TEMPORARY}`);
   const made: string[] = [];
   const open = () => {
     // One of this name is told before the long work, not after it.

@@ -32,6 +32,15 @@ test('has its name when all of it is there: a process that was killed left a par
   expect(statSync(path)).toMatchObject({ nlink: 1, mode: 0o100600 });
 });
 
+test('may have a name as long as a name can be', () => {
+  const directory = freshDirectory();
+  const name = 'n'.repeat(255);
+  writeNew(join(directory, name), ['text']);
+  expect(readdirSync(directory)).toEqual([name]);
+  expect(() => writeNew(join(directory, `${name}n`), ['text'])).toThrow('ENAMETOOLONG');
+  expect(readdirSync(directory)).toEqual([name]);
+});
+
 test('is not put in the place of a file that came meanwhile, and nothing of it stays', () => {
   const directory = freshDirectory();
   const path = join(directory, 'story.json');
