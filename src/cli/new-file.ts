@@ -14,12 +14,12 @@ import { readFilled } from './usage.ts';
  */
 export function writeNew(path: string, pieces: Iterable<string>, disk: Disk = realDisk): void {
   readFilled('--out', path);
+  // The first piece may take long: all books are read for a story.
+  if (disk.exists(path)) throw existsError(path);
   // Not its own name and more: that may be as long as a name can be.
   const temporary = join(dirname(path), `ayni-${randomBytes(8).toString('hex')}${TEMPORARY}`);
   const made: string[] = [];
   const open = () => {
-    // One of this name is told before the long work, not after it.
-    if (disk.exists(path)) throw existsError(path);
     const file = disk.open(temporary, 'create');
     made.push(temporary);
     return file;

@@ -32,6 +32,18 @@ test('has its name when all of it is there: a process that was killed left a par
   expect(statSync(path)).toMatchObject({ nlink: 1, mode: 0o100600 });
 });
 
+test('is refused where there is one of its name before the first piece is asked for: a story takes long', () => {
+  const path = join(freshDirectory(), 'story.json');
+  writeFileSync(path, 'of another');
+  const pieces: Iterable<string> = {
+    [Symbol.iterator]() {
+      throw new Error('all books were read');
+    },
+  };
+  expect(() => writeNew(path, pieces)).toThrow(`${path} exists already`);
+  expect(readFileSync(path, 'utf8')).toBe('of another');
+});
+
 test('may have a name as long as a name can be', () => {
   const directory = freshDirectory();
   const name = 'n'.repeat(255);
