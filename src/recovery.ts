@@ -3,7 +3,8 @@
  * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Where only one byte of the last
  * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told, as is one
  * among the zeros behind it. Anything else that does not fit is damage, a torn tail too where a server has stopped there
- * and left the end whole: the error names file and byte, and nothing is changed.
+ * and left the end whole: the error names file and byte, and nothing is changed, but that a last segment which other books
+ * have too is a copy of it by then.
  */
 import { join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';
@@ -54,7 +55,7 @@ export interface Books extends Recovered {
 /** Brings the books up to what a server can go on with; see above. */
 export function recover(options: RecoveryOptions): Recovered {
   const recovered = mend(options);
-  // Not before the books are known to be sound: of damaged ones nothing is touched.
+  // Not before the books are known to be sound: of damaged ones nothing goes.
   const left = removeHalfWritten(options.disk, options.directory);
   if (left.length === 0) return recovered;
   const note = `Removed ${left.length} files of snapshots that did not come to their end.`;
@@ -100,8 +101,9 @@ function mend(options: RecoveryOptions): Recovered {
 /** Where a byte was put back, which, and no more: they are to be read again, and would be in memory twice. */
 function readMended(options: RecoveryOptions): Recovered | { file: string; byte: number; notes: string[] } {
   const { disk, directory, verify } = options;
-  const { torn, ...recovered } = readBooks(options);
+  // A server that has the same file may go on writing to it: what is read here is to be what is gone on with.
   const own = ownLastSegment(disk, directory);
+  const { torn, ...recovered } = readBooks(options);
   const notes = own === null ? [] : [own];
   if (torn !== null) {
     const { notes: told, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);

@@ -1,16 +1,21 @@
 /**
  * The last segment is written to in place. Where its file has another name too, as `cp -al` gives it, or the name leads
  * elsewhere, as `cp -as` has it, other books have the same file, and their lock is another: two servers would write over each
- * other's frames, and acknowledge both.
+ * other's frames, and acknowledge both. They may be written to at this moment: so it is made before these are read, and has
+ * what that file had at one moment, with no gap (pinned.ts).
  */
 import { join } from 'node:path';
 import { type Disk, readAll, withFile, writeAll } from './disk.ts';
+import { pinnedFile } from './pinned.ts';
 import { listSegments } from './segments.ts';
 
 const TEMPORARY_NAME = 'own-segment.tmp';
 const PIECE_BYTES = 1024 * 1024;
 
-/** Makes the last segment a file of these books alone, before anything is written to it. What to tell; null where it was. */
+/**
+ * Makes the last segment a file of these books alone, before it is read to go on from, or written to. What to tell; null
+ * where it was.
+ */
 export function ownLastSegment(disk: Disk, directory: string): string | null {
   const temporary = join(directory, TEMPORARY_NAME);
   if (disk.exists(temporary)) disk.unlink(temporary);
@@ -18,8 +23,9 @@ export function ownLastSegment(disk: Disk, directory: string): string | null {
   if (last === undefined) return null;
   const path = join(directory, last.file);
   if (!disk.isShared(path)) return null;
-  withFile(disk, path, 'read', (from) =>
+  withFile(disk, path, 'read', (file) =>
     withFile(disk, temporary, 'create', (to) => {
+      const from = pinnedFile(path, file);
       const piece = Buffer.allocUnsafe(PIECE_BYTES);
       for (let at = 0, count = 0; ; at += count) {
         count = readAll(from, piece, at);

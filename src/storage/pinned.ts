@@ -79,7 +79,8 @@ function refuse(): never {
   throw new Error('whoever has pinned a directory changes nothing in it');
 }
 
-function pinnedFile(path: string, file: DiskFile): DiskFile {
+/** The file as it is now, of a segment without the room behind its frames. */
+export function pinnedFile(path: string, file: DiskFile): DiskFile {
   const full = file.size();
   const written = segmentSeq(basename(path)) > 0 ? endOfWritten(file, full) : full;
   // A signature may end with zeros, which then are of the frame.

@@ -10,10 +10,10 @@ import { segmentName } from '../../src/storage/format.ts';
 import type { JournalEnd } from '../../src/storage/journal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { House, verifyHash } from '../engine/house.ts';
-import { freshWorld, live, lived, SCRIPT } from '../engine/life.ts';
+import { freshWorld, live, lived, SCRIPT, type Shape } from '../engine/life.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { linked } from '../storage/kit.ts';
+import { afterRead, linked } from '../storage/kit.ts';
 import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
 import { booksIn, COPY, catchUp, filesOf, followOnce, forgetLock, moves, openTo, sourceOf, untold } from './copies.ts';
@@ -191,8 +191,8 @@ describe('a copy that goes on', () => {
 });
 
 describe('the end of a copy', () => {
-  async function copied() {
-    const house = await lived('whole');
+  async function copied(shape: Shape = 'whole') {
+    const house = await lived(shape);
     await moves(house, 'last');
     const { url } = await openTo(house);
     const disk = new FakeDisk(1);
@@ -249,6 +249,28 @@ describe('the end of a copy', () => {
     expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
     const names = told.flatMap((text) => /^(\S+) was a file of other books too/.exec(text)?.[1] ?? []);
     expect(names).toEqual(hasEmpty ? [empty, file] : [file]);
+  });
+
+  test('that goes on elsewhere while it is read is one, and goes on from there', async () => {
+    for (let nth = 1; nth <= 6; nth++) {
+      const { house, url, disk, copy } = await copied('one');
+      const { file } = copy.end as JournalEnd;
+      const [path, twin] = [join(COPY, file!), join('/twin', file!)];
+      const before = disk.bytesOf(path);
+      await moves(house, 'more');
+      await followOnce(disk, url);
+      const after = disk.bytesOf(path);
+      expect(after.length).toBeGreaterThan(before.length);
+      disk.put(path, before);
+      linked(disk, COPY, '/twin');
+      const goesOn = () => disk.open(twin, 'write').write(after, 0, after.length, 0);
+      const again = new Copy(afterRead(disk, path, nth, goesOn), COPY, verifyHash, untold);
+      expect(booksIn(disk).end.seq, `read ${nth}`).toBe(again.end!.seq);
+      await moves(house, 'later');
+      await catchUp(again, sourceOf(url));
+      again.close();
+      expect(differencesOf(booksIn(disk).state, house.state), `read ${nth}`).toEqual([]);
+    }
   });
 
   test('that is cut while it waits for more gets no hole', async () => {

@@ -2,12 +2,14 @@
  * Books whose files another directory has too, by links: whoever goes on with one of the two changes nothing in the other.
  */
 import { expect, test } from 'vitest';
+import { recover } from '../../src/recovery.ts';
 import { segmentName } from '../../src/storage/format.ts';
+import { Journal } from '../../src/storage/journal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { transfer } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { linked } from '../storage/kit.ts';
-import { DIRECTORY, House, recoverFrom } from './house.ts';
+import { afterRead, diskOf, linked } from '../storage/kit.ts';
+import { DIRECTORY, House, recoverFrom, signHash, verifyHash } from './house.ts';
 import { freshWorld, live, lived, SCRIPT } from './life.ts';
 
 const TWIN = '/twin';
@@ -48,4 +50,26 @@ test.each([
   expect(twin()).toEqual(was);
   expect(differencesOf(recoverFrom(disk).state, again.state)).toEqual([]);
   expect(again.recovered.notes).toEqual([wasShared(empty), expect.stringContaining(empty), wasShared(before)]);
+});
+
+// It was read, and then taken with what had come to it since: a start refused that, or said that its books were damaged.
+test('of books that another server goes on with a start has what there was at one moment', async () => {
+  const house = await House.open(new FakeDisk(1), { world: freshWorld() });
+  await live(house, SCRIPT.slice(0, 6));
+  const [name, { seq }] = [lastOf(house), house.journal.position];
+  const path = `${DIRECTORY}/${name}`;
+  const before = house.disk.bytesOf(path);
+  await live(house, [later]);
+  const after = house.disk.bytesOf(path);
+  expect(after).toHaveLength(before.length);
+  for (let nth = 1; nth <= 6; nth++) {
+    const disk = diskOf(new Map([[name, before]]));
+    linked(disk, DIRECTORY, TWIN);
+    const goesOn = () => disk.open(path, 'write').write(after, 0, after.length, 0);
+    const options = { directory: TWIN, verify: verifyHash, hashSeed: 7 };
+    const { end } = recover({ disk: afterRead(disk, `${TWIN}/${name}`, nth, goesOn), ...options });
+    expect([seq, house.journal.position.seq], `read ${nth}`).toContain(end.seq);
+    await Journal.open(disk, TWIN, end, { segmentBytesMax: 1 << 20, sign: signHash }).close();
+    expect(recover({ disk, ...options }).end, `read ${nth}`).toEqual(end);
+  }
 });

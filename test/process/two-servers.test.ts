@@ -4,7 +4,7 @@
  * original. What was acknowledged is where whoever looks next finds it.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, readdirSync, renameSync } from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ayni } from '../cli/books.ts';
@@ -170,4 +170,28 @@ test.each([
     const { client } = await launchOfTest(directory);
     await judge(client, [...load.sent, ...loads[n]!.sent], wallet, symbol);
   }
+});
+
+// It read one moment and went on from another, and said so, or that its books were damaged: 24 starts of 24 failed.
+test.each([
+  ['hard', '-al'],
+  ['symbolic', '-as'],
+])('a copy by %s links, without the lock, starts while the server goes on writing', SLOW, async (_kind, flag) => {
+  const path = freshDirectory();
+  const { client, load, wallet, symbol } = await startWith(path, 500);
+  for (let n = 0; n < 3; n++) {
+    const copy = `${freshDirectory()}/copy`;
+    execFileSync('cp', [flag, path, copy]);
+    for (const name of readdirSync(copy).filter((name) => name.startsWith('lock'))) unlinkSync(join(copy, name));
+    const second = await launchOfTest(copy);
+    expect(second.log()).toContain('was a file of other books too, by a link');
+    const other = crowd(second.url, 2, wallet, symbol);
+    await other.acknowledged(20);
+    await other.end(true);
+    second.child.kill('SIGKILL');
+    await second.ended;
+    expect(await ayni('verify', copy)).toMatchObject({ code: 0 });
+  }
+  await load.end(true);
+  await judge(client, load.sent, wallet, symbol);
 });

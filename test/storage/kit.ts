@@ -50,6 +50,26 @@ export function withCalls(disk: FakeDisk, calls: Partial<Disk>): Disk {
   return new Proxy<Disk>(disk, { get });
 }
 
+/** This disk, on which `work` is done behind the nth read of that file, as another process might. */
+export function afterRead(disk: FakeDisk, path: string, nth: number, work: () => void): Disk {
+  let reads = 0;
+  return withCalls(disk, {
+    open(opened, mode) {
+      const file = disk.open(opened, mode);
+      if (opened !== path) return file;
+      return {
+        ...file,
+        read(bytes, from, to, position) {
+          const count = file.read(bytes, from, to, position);
+          reads += 1;
+          if (reads === nth) work();
+          return count;
+        },
+      };
+    },
+  });
+}
+
 const PAGE = 4096;
 
 /**

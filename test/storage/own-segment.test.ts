@@ -2,13 +2,13 @@
 import { copyFileSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { realDisk } from '../../src/storage/disk.ts';
+import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { ownLastSegment } from '../../src/storage/own-segment.ts';
 import { Power, PowerCut } from '../engine/power.ts';
 import { freshDirectory } from '../support/directory.ts';
 import type { FakeDisk } from './fake-disk.ts';
-import { DIRECTORY, freshDisk, linked } from './kit.ts';
+import { DIRECTORY, freshDisk, linked, withCalls } from './kit.ts';
 
 const LAST = segmentName(7);
 /** More than is copied in one piece. */
@@ -54,6 +54,37 @@ test('a file of these books alone stays the one it is, and no books are none', (
   const before = inodeOf(second, LAST);
   expect([ownLastSegment(realDisk, second), inodeOf(second, LAST)]).toEqual([null, before]);
   expect(ownLastSegment(realDisk, freshDirectory())).toBe(null);
+});
+
+// It had the frames of a later moment behind zeros of an earlier one.
+test('of a file that is written to meanwhile it has what came before any moment, and no gap', () => {
+  const [twin, size] = ['/twin', 3 * BYTES.length];
+  const frames = Buffer.alloc(size, 'frames');
+  const disk = freshDisk();
+  disk.put(join(DIRECTORY, LAST), Buffer.concat([BYTES.subarray(0, 1_500_000)], size));
+  linked(disk, DIRECTORY, twin);
+  const server = disk.open(join(DIRECTORY, LAST), 'write');
+  let end = 1_500_000;
+  const open: Disk['open'] = (path, mode) => {
+    const file = disk.open(path, mode);
+    if (mode !== 'read') return file;
+    return {
+      ...file,
+      read(bytes, from, to, position) {
+        const count = file.read(bytes, from, to, position);
+        const next = Math.min(end + 1_000_000, size);
+        server.write(frames, end, next, end);
+        end = next;
+        return count;
+      },
+    };
+  };
+  ownLastSegment(withCalls(disk, { open }), twin);
+  const own = disk.bytesOf(join(twin, LAST));
+  const written = own.findLastIndex((byte) => byte !== 0) + 1;
+  expect(written).toBeGreaterThanOrEqual(1_500_000);
+  expect(own.subarray(0, written).equals(frames.subarray(0, written))).toBe(true);
+  expect(end).toBeGreaterThan(own.length);
 });
 
 describe('power that goes', () => {

@@ -125,13 +125,13 @@ export class Copy {
   /** Reads the last two segments; mends what whoever followed has left behind the last frame, as a start would. */
   #readEnd(): void {
     const [disk, directory] = [this.#disk, this.directory];
+    const own = ownLastSegment(disk, directory);
+    if (own !== null) this.#tell(own);
     // Of the last one the header itself may be torn.
     const before = listSegments(disk, directory).at(-2)?.firstSeq;
     const options = { verifyFrame: this.#verify, onEntry() {} };
     const read = () => readJournal(disk, directory, journalStart(disk, directory, before), options);
     let { position, torn } = read();
-    const own = ownLastSegment(disk, directory);
-    if (own !== null) this.#tell(own);
     if (torn !== null) {
       const { notes, byte } = mendEnd(disk, directory, { torn, position }, this.#verify);
       for (const note of notes) this.#tell(note);
