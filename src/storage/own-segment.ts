@@ -23,19 +23,37 @@ export function ownLastSegment(disk: Disk, directory: string): string | null {
   if (last === undefined) return null;
   const path = join(directory, last.file);
   if (!disk.isShared(path)) return null;
-  withFile(disk, path, 'read', (file) =>
-    withFile(disk, temporary, 'create', (to) => {
-      const from = pinnedFile(path, file);
-      const piece = Buffer.allocUnsafe(PIECE_BYTES);
-      for (let at = 0, count = 0; ; at += count) {
-        count = readAll(from, piece, at);
-        if (count === 0) break;
-        writeAll(to, piece, 0, count, at);
-      }
-      to.sync();
-    }),
-  );
-  disk.rename(temporary, path);
+  try {
+    copySegment(disk, path, temporary);
+    disk.rename(temporary, path);
+  } catch (error) {
+    // A full disk needs the room that it has.
+    remove(disk, temporary);
+    throw error;
+  }
   disk.syncDirectory(directory);
   return `${last.file} was a file of other books too, by a link: these go on in a copy of it. Older files may still be shared.`;
+}
+
+/** On the device when it returns. */
+function copySegment(disk: Disk, path: string, to: string): void {
+  withFile(disk, path, 'read', (file) =>
+    withFile(disk, to, 'create', (copy) => {
+      const pinned = pinnedFile(path, file);
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      for (let at = 0, count = 0; ; at += count) {
+        count = readAll(pinned, piece, at);
+        if (count === 0) break;
+        writeAll(copy, piece, 0, count, at);
+      }
+      copy.sync();
+    }),
+  );
+}
+
+/** Where that fails too, what went wrong first is the one to tell, and the next start takes it away. */
+function remove(disk: Disk, path: string): void {
+  try {
+    disk.unlink(path);
+  } catch {}
 }

@@ -87,6 +87,23 @@ test('of a file that is written to meanwhile it has what came before any moment,
   expect(end).toBeGreaterThan(own.length);
 });
 
+test.each([
+  ['write', 'ENOSPC'],
+  ['sync', 'EIO'],
+  ['close', 'EIO'],
+  ['rename', 'EIO'],
+  ['open', 'ENOSPC'],
+] as const)('where its %s fails (%s) that is told, and nothing of it stays', (call, code) => {
+  const disk = freshDisk();
+  disk.put(join(DIRECTORY, LAST), BYTES);
+  linked(disk, DIRECTORY, '/twin');
+  const path = call === 'rename' ? LAST : 'own-segment';
+  disk.inject({ call, path, code, skip: call === 'write' ? 1 : 0 });
+  expect(() => ownLastSegment(disk, '/twin')).toThrow(code);
+  expect(disk.namesIn('/twin')).toEqual([LAST]);
+  expect(disk.bytesOf(join('/twin', LAST)).equals(BYTES)).toBe(true);
+});
+
 describe('power that goes', () => {
   const SHORT = BYTES.subarray(0, 5000);
   const TWIN = '/twin';
