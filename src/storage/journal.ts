@@ -330,10 +330,10 @@ export class Journal {
     // The next frame is made meanwhile.
     this.#buffer = emptyFrame();
     this.#entries = 0;
-    this.#startSegment(segmentName(firstSeq), frame).then(
-      () => this.#sync(true, done),
-      (error: Error) => queueMicrotask(() => done(error)),
-    );
+    this.#startSegment(segmentName(firstSeq), frame)
+      .then(() => this.#sync(true, done))
+      // Nothing calls `done` before these return: whatever they throw, it is told once.
+      .catch((error: Error) => queueMicrotask(() => done(error)));
   }
 
   async #startSegment(name: string, frame: FrameBuffer): Promise<void> {

@@ -452,6 +452,41 @@ describe('a failed write is final', () => {
     }
   });
 
+  // Blocks are gathered in memory first, of which there may be no more. Of the first frame of a segment nobody caught it.
+  test.each([
+    ['first', 0],
+    ['second', 1],
+  ])('a sync that cannot be begun is told too, once, of the %s frame of a segment', async (_, before) => {
+    const disk = freshDisk();
+    let isBroken = false;
+    const open: FakeDisk['open'] = (path, mode) => {
+      const file = disk.open(path, mode);
+      const syncLater: typeof file.syncLater = (done) => {
+        if (isBroken) throw new RangeError('no memory');
+        file.syncLater(done);
+      };
+      return { ...file, syncLater };
+    };
+    const journal = Journal.open(withCalls(disk, { open }), DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    const next = entriesFrom(1);
+    for (let moment = 1; moment <= before; moment++) {
+      journal.add(next());
+      await commit(journal, moment);
+    }
+    isBroken = true;
+    const told: (Error | null)[] = [];
+    journal.add(next());
+    journal.commit(2, (error) => told.push(error));
+    expect(told).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toEqual([new RangeError('no memory')]);
+    isBroken = false;
+    journal.add(next());
+    await expect(commit(journal, 3)).rejects.toBe(told[0]);
+    await journal.close();
+    expect(told).toHaveLength(1);
+  });
+
   test('a signer that fails is final too', async () => {
     const sign = () => {
       throw new Error('no key');
