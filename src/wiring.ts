@@ -79,7 +79,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
   const waiters = new Waiters();
   const followers = new Followers({ disk, directory, journal, key: server.public, tell: log.tell });
-  const sealer = new Sealer(server);
+  const sealer = new Sealer(server, state.cacheShare);
   const engine = new Engine({
     ...config,
     state,
@@ -182,7 +182,7 @@ export function openDoor(config: Config, rooms: Rooms, defaultLedger: number, lo
     preferWaitSecondsMax: config.preferWaitSecondsMax,
     head: () => journal.position,
     defect: log.defect,
-    tokens: createTokenChecker(verify),
+    tokens: createTokenChecker(verify, state.cacheShare),
     defaultLedger,
     // As every client writes it that takes it for a URL: tokens are over what they write.
     publicUrl: config.publicUrl === '' ? '' : new URL(config.publicUrl).href,

@@ -100,8 +100,9 @@ interface Known extends Token {
   readonly nbf: number | null;
 }
 
-/** Checks tokens, and remembers which were verified, as many as take so many bytes at most. */
-export function createTokenChecker(verify: Verify, rememberedBytesMax = REMEMBERED_BYTES_MAX): TokenChecker {
+/** Checks tokens, and remembers which were verified. `cacheShare`: what V8 has room for of what is remembered, 0 to 1. */
+export function createTokenChecker(verify: Verify, cacheShare = 1): TokenChecker {
+  const rememberedBytesMax = REMEMBERED_BYTES_MAX * cacheShare;
   const verified = new Recent<string, Known>(rememberedBytesMax, rememberedBytes);
   /** What those who send tokens write before them is always the same. */
   const heads = new Recent<string, Head>(rememberedBytesMax * HEADS_PART, rememberedBytes);

@@ -16,11 +16,14 @@ export function proofText(publicText: string, digestHex: string, resultText: str
 /** Proofs kept for one moment: more answers than this are not given in a millisecond. */
 const SAME_CUSTOM_MAX = 256;
 
-/** Outcomes whose late proofs are kept. */
-const LATE_MAX = 20_000;
+/** Of late proofs that are kept, where there is room: those of some twenty thousand outcomes. */
+const LATE_BYTES_MAX = 16_000_000;
 
-/** Lists whose last proof is kept; about 500 bytes each. */
-const LISTS_MAX = 10_000;
+/** Of the last proofs of lists, where there is room: ten thousand. */
+const LISTS_BYTES_MAX = 6_000_000;
+
+/** What one of them takes beside its text, its key among it. */
+const KEPT_BYTES = 256;
 
 /** What the server said of a hash at a moment. */
 export interface Signed {
@@ -33,14 +36,17 @@ export class Sealer {
   /** The server's public key, base64. */
   readonly publicText: string;
   readonly #server: KeyPair;
-  readonly #late = new Recent<string, string>(LATE_MAX);
-  readonly #lists = new Recent<string, Signed>(LISTS_MAX);
+  readonly #late: Recent<string, string>;
+  readonly #lists: Recent<string, Signed>;
   /** Proofs under the custom that was asked for last, by hash: many answers of one moment say the same. */
   readonly #same = new Map<string, string>();
   #sameCustom = '';
 
-  constructor(server: KeyPair) {
+  /** `cacheShare`: what V8 has room for of what is kept, 0 to 1. */
+  constructor(server: KeyPair, cacheShare = 1) {
     this.#server = server;
+    this.#late = new Recent(LATE_BYTES_MAX * cacheShare, (text) => KEPT_BYTES + text.length);
+    this.#lists = new Recent(LISTS_BYTES_MAX * cacheShare, ({ proof }) => KEPT_BYTES + proof.length);
     this.publicText = encodeBase64(server.public);
   }
 

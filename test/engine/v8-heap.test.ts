@@ -54,7 +54,8 @@ function shareWhere(heap: number): number {
 }
 
 test('caches of a small heap are small: fixed ones filled it, and books were full without an open intent', () => {
-  expect(shareWhere(128)).toBe(96 / 3072);
-  expect(shareWhere(1024)).toBe(992 / 3072);
-  expect(shareWhere(4096)).toBe(1);
+  expect(shareWhere(128)).toBe(96 / 5632);
+  expect(shareWhere(1024)).toBe(992 / 5632);
+  expect(shareWhere(4096)).toBe(4064 / 5632);
+  expect(shareWhere(8192)).toBe(1);
 });

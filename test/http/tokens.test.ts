@@ -47,7 +47,7 @@ const verifying: typeof verify = (...args) => {
 
 /** A checker, what it leaves to the proof pool done at once. */
 function newChecker(rememberedBytesMax?: number) {
-  const checker = createTokenChecker(verifying, rememberedBytesMax);
+  const checker = createTokenChecker(verifying, rememberedBytesMax && rememberedBytesMax / (8 * 1024 * 1024));
   return {
     check(authorization: string, given: TokenContext) {
       const token = checker.check(authorization, given);

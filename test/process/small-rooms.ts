@@ -48,6 +48,15 @@ TextRing.prototype.get = function (key) {
 };
 await ask('GET', '/v2/wallets/w0');
 
+// Of the proofs of ten thousand outcomes, and of half as many lists, those that came first.
+const proof = 'x'.repeat(600);
+for (let n = 0; n < 10_000; n++) {
+  rooms.sealer.keepLate(`${n}`, proof);
+  if (n % 2 === 0) rooms.sealer.keepList(`${n}`, { moment: 1, proof });
+}
+const keepsProof = rooms.sealer.hasLate('0') || rooms.sealer.listBetween('0', 0, 2) !== undefined;
+
 const { cacheShare } = books.state;
-process.stdout.write(JSON.stringify({ cacheShare, keepsSchema: schemaOf(0) === schema, keepsText, status }));
+const keepsSchema = schemaOf(0) === schema;
+process.stdout.write(JSON.stringify({ cacheShare, keepsProof, keepsSchema, keepsText, status }));
 process.exit(0);
