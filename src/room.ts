@@ -23,7 +23,7 @@ export interface RoomOptions {
 }
 
 /** What there is no room for: records, any entry at all, or in V8's heap what is not a record. */
-type Fullness = 'records' | 'entries' | 'v8';
+export type Fullness = 'records' | 'entries' | 'v8';
 
 export class Room {
   /** Bytes that records, their indexes and balances take, as of the last look. */

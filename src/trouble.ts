@@ -5,6 +5,7 @@
  * A stack is shown for our own mistakes only; nobody else can do anything with one.
  */
 
+import type { Fullness } from './room.ts';
 import { END_FILE } from './storage/known-end.ts';
 import { DamageError, type DamageKind } from './storage/segments.ts';
 import { errorCode, errorText } from './storage/system-error.ts';
@@ -43,10 +44,12 @@ export function startText(error: Error, directory: string): string {
   return `Cannot use ${directory} (${errorText(error)}). Nothing acknowledged is lost. ${remedy(error, directory, ' (with --read-only: read)')}, then start again.`;
 }
 
+/** Looks, one a second, after which room is told again: each look at V8's heap may find a little more or less of it. */
+const LOOKS_WITH_ROOM = 60;
 const NEW_BOOKS = 'go on with new books in another directory';
-const FULL = {
+const FULL: Record<Fullness, { why: (taken: Taken) => string; remedy: string }> = {
   records: {
-    why: ({ bytesMax }: Taken) =>
+    why: ({ bytesMax }) =>
       `of the ${(bytesMax / 2 ** 30).toFixed(2)} GiB of memory that records, their indexes and balances may take (--records-bytes-max) hardly any is left`,
     remedy: `Start again with more, where the machine has it, or ${NEW_BOOKS}`,
   },
@@ -55,7 +58,7 @@ const FULL = {
     remedy: `No memory helps: ${NEW_BOOKS}`,
   },
   v8: {
-    why: ({ openIntents }: Taken) =>
+    why: ({ openIntents }) =>
       `7 of 10 parts of what V8 may take are in use, by ${openIntents} open intents, by ledgers, symbols and the like`,
     remedy: `Let open intents come to their end, where they are many (a million takes some 200 MB), or start again with more (node --max-old-space-size), or ${NEW_BOOKS}`,
   },
@@ -68,9 +71,25 @@ interface Taken {
 }
 
 /** There is no more room for something that is new. */
-export function fullText(what: keyof typeof FULL, taken: Taken): string {
+export function fullText(what: Fullness, taken: Taken): string {
   const { why, remedy } = FULL[what];
   return `The books are full: ${why(taken)}. Nothing new comes in any more; what waits may come to its end, and all is served as before. ${remedy}.`;
+}
+
+/**
+ * Tells of books that are full, and when there has been room again for a minute: open intents come to their end, and the
+ * next that come may be too many again. To be called each second.
+ */
+export function watchFullness(tell: (text: string) => void): (what: Fullness | null, taken: Taken) => void {
+  let told: Fullness | null = null;
+  let looksWithRoom = 0;
+  return (what, taken) => {
+    looksWithRoom = what === null ? looksWithRoom + 1 : 0;
+    if (what !== null && what !== told) tell(fullText(what, taken));
+    else if (told === null || looksWithRoom < LOOKS_WITH_ROOM) return;
+    else tell('There is room in the books again: what is new comes in as before.');
+    told = what;
+  };
 }
 
 /** So many entries have come since the last snapshot, which is more than there should be. */

@@ -10,7 +10,7 @@ import type { Log } from './log.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
 import { loadPacking } from './storage/values.ts';
-import { fullText, type LookAtClock, watchStillness } from './trouble.ts';
+import { type LookAtClock, watchFullness, watchStillness } from './trouble.ts';
 import type { Wait } from './wait.ts';
 
 const TICK_MS = 1000;
@@ -46,11 +46,10 @@ export function startWatch(watched: Watched, { tell, defect }: Log): () => void 
     for (const wait of waits) wait.look();
     lookAt(pool, lock, engine);
   }, TICK_MS).unref();
-  const fullness = setInterval(() => {
-    const what = engine.room.whatIsFull(true);
-    if (what === null) return;
-    tell(fullText(what, { bytesMax: engine.room.recordsBytesMax, openIntents: engine.state.open.size }));
-    clearInterval(fullness);
+  const lookAtFullness = watchFullness(tell);
+  setInterval(() => {
+    const { room, state } = engine;
+    lookAtFullness(room.whatIsFull(true), { bytesMax: room.recordsBytesMax, openIntents: state.open.size });
   }, TICK_MS).unref();
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();
   return () => {
