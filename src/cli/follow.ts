@@ -97,7 +97,7 @@ export async function run(args: string[]): Promise<number> {
 
 /** What an operator can do something about; null of anything else. */
 function textOf(error: Error, url: string, directory: string): string | null {
-  if (error instanceof StrangeBooksError) return `${url}: ${error.message}. Of that nothing is in ${directory}.`;
+  if (error instanceof StrangeBooksError) return `${url}: ${error.message}. What is in ${directory} stays as it was.`;
   if (error instanceof LockLostError)
     return `${directory} is not this copy's any more: it was moved, removed or put back, or another process has taken it. See that one process works on it, then follow again.`;
   if (error instanceof DamageError)

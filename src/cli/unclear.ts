@@ -12,7 +12,7 @@ export function findUnclear(text: string, value: JsonObject): string | null {
   const bare = withoutTexts(text);
   for (const [number] of bare.matchAll(NUMBERS)) {
     if (digitsOf(number) !== digitsOf(`${Number(number)}`))
-      return `${number} is more than a number keeps; write it as a text`;
+      return `${number} is more than a number keeps: no amount, and anything else is best a text`;
   }
   // Each member has one colon.
   return bare.split(':').length - 1 === countMembers(value) ? null : 'an object has two members of one name';
