@@ -21,7 +21,7 @@ import type { RecordTexts } from './texts.ts';
 import type { TokenChecker } from './tokens.ts';
 import type { UsualContent, UsualIntents } from './usual.ts';
 import type { Waiters } from './waiters.ts';
-import type { Walks } from './walks.ts';
+import type { Standing, Walks } from './walks.ts';
 
 /** What every request is served with. */
 export interface House {
@@ -153,7 +153,7 @@ export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void 
  * Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. After `end` a step does
  * no more than to tell that its time is over.
  */
-export function walk(call: Call, step: (pause: number) => boolean, end?: number, isOwed = false): void {
+export function walk(call: Call, step: (pause: number) => boolean, end?: number, standing?: Standing): void {
   const go = (pause: number) => {
     let isOver = true;
     guarded(call, () => {
@@ -163,7 +163,7 @@ export function walk(call: Call, step: (pause: number) => boolean, end?: number,
     });
     return isOver;
   };
-  call.house.walks.begin(call.ledger, go, end, isOwed);
+  call.house.walks.begin(call.ledger, go, end, standing);
 }
 
 /** The same, but for no longer than a list may take: past that it ends with this refusal. */

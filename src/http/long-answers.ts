@@ -81,13 +81,13 @@ export function inTurn<S extends Seen>(
     return true;
   };
   if (what === 'page') walkInTime(call, TIMEOUT, lookFirst);
-  else walk(call, lookFirst, undefined, what === 'answer');
+  else walk(call, lookFirst, undefined, what === 'answer' ? 'owed' : 'fresh');
 }
 
 /**
  * Has all parts of an answer made in their order, and goes on: a few at a time, others take their turns between where it is
- * a long one. `make` says when it is done with its few, which may be later: then it goes on as one that is owed, since what
- * it takes is room that others wait for, and a crowd that asks for less would stand before it after every few.
+ * a long one. `make` says when it is done with its few, which may be later: then it goes on as one that is made already,
+ * before a crowd that asks for less, and would stand before it after every few.
  */
 export function inParts<P extends Seen>(
   call: Call,
@@ -96,7 +96,7 @@ export function inParts<P extends Seen>(
   goOn: () => void,
 ): void {
   let begun = 0;
-  const goOnLater = () => walk(call, step, undefined, true);
+  const goOnLater = () => walk(call, step, undefined, 'made');
   const step = (pause: number): boolean => {
     while (begun < parts.length) {
       const few = fewFrom(parts, begun);

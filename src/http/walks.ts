@@ -11,9 +11,9 @@
  * whom one may take all of a turn, it would be one a turn, and a client would hear seconds or minutes later that a
  * second is over.
  *
- * What is owed has every other slice of its ledger, until it is over: it does not stand behind all who ask for something.
- * That is what is told of something that was done, and cannot be asked for again as it was; and an answer that is begun,
- * and takes room that others wait for, of all ledgers.
+ * What is told of something that was done, and cannot be asked for again as it was, is owed: it has every other slice of
+ * its ledger, and does not stand behind all who ask for something. Of the slices left, every other one goes on with an
+ * answer that is made already, and takes room that others wait for, of all ledgers: it does not stand behind them either.
  */
 
 const SLICE_MS = 2;
@@ -21,13 +21,22 @@ const SLICE_MS = 2;
 /** Goes on, at least a little, until `pause` as `performance.now()` tells it; whether it is over. */
 export type Walk = (pause: number) => boolean;
 
-/** Those of one ledger who wait; who is next stands first. Those that are owed go on where they stand. */
-interface Line {
-  readonly owed: Set<Walk>;
-  readonly fresh: Set<Walk>;
-  readonly begun: Set<Walk>;
-  isOwedNext: boolean;
-  isFreshNext: boolean;
+/** Where those stand who wait; each has every other of the slices that those before it leave, all where nobody else waits. */
+const QUEUES = ['owed', 'made', 'fresh', 'begun'] as const;
+type Queue = (typeof QUEUES)[number];
+/** And where those do who were not over after a slice. */
+const GOES_ON_IN = { owed: 'made', made: 'made', fresh: 'begun', begun: 'begun' } as const satisfies Record<
+  Queue,
+  Queue
+>;
+
+/** What a walk is begun for. */
+export type Standing = Exclude<Queue, 'begun'>;
+
+/** Those of one ledger who wait; who is next stands first. */
+interface Line extends Readonly<Record<Queue, Set<Walk>>> {
+  /** Whose slice is the next that comes to them. */
+  readonly isNext: Set<Queue>;
 }
 
 export class Walks {
@@ -49,11 +58,10 @@ export class Walks {
   }
 
   /** From `end` on, as `performance.now()` tells it, the walk does no more than to tell that its time is over. */
-  begin(ledger: number, walk: Walk, end = Number.POSITIVE_INFINITY, isOwed = false): void {
-    const isFresh = this.#takenMs >= SLICE_MS;
-    if (isFresh || !this.#go(walk)) {
-      const { owed, fresh, begun } = this.#line(ledger);
-      (isOwed ? owed : isFresh ? fresh : begun).add(walk);
+  begin(ledger: number, walk: Walk, end = Number.POSITIVE_INFINITY, standing: Standing = 'fresh'): void {
+    const isLater = this.#takenMs >= SLICE_MS;
+    if (isLater || !this.#go(walk)) {
+      this.#line(ledger)[isLater ? standing : GOES_ON_IN[standing]].add(walk);
       if (end < Number.POSITIVE_INFINITY) this.#ends.set(walk, { ledger, end });
     }
     if (this.#takenMs > 0 || this.#lines.size > 0) this.#turnLater();
@@ -72,7 +80,7 @@ export class Walks {
   #line(ledger: number): Line {
     let line = this.#lines.get(ledger);
     if (line === undefined) {
-      line = { owed: new Set(), fresh: new Set(), begun: new Set(), isOwedNext: true, isFreshNext: true };
+      line = { owed: new Set(), made: new Set(), fresh: new Set(), begun: new Set(), isNext: new Set(QUEUES) };
       this.#lines.set(ledger, line);
     }
     return line;
@@ -105,9 +113,7 @@ export class Walks {
       if (performance.now() <= end || this.#takenMs >= SLICE_MS) return;
       this.#ends.delete(walk);
       const line = this.#line(ledger);
-      line.owed.delete(walk);
-      line.fresh.delete(walk);
-      line.begun.delete(walk);
+      for (const queue of QUEUES) line[queue].delete(walk);
       if (!this.#go(walk)) line.begun.add(walk);
       if (sizeOf(line) === 0) this.#lines.delete(ledger);
     }
@@ -115,27 +121,27 @@ export class Walks {
 
   #goOn(line: Line): void {
     const queue = nextOf(line);
-    const walk = queue.values().next().value!;
+    const goesOnIn = GOES_ON_IN[queue];
+    const walk = line[queue].values().next().value!;
     const isOver = this.#go(walk);
-    const goesOnIn = queue === line.fresh ? line.begun : queue;
     // Whoever goes on keeps the place, but for who has something left of the slice: what it waits for others may have to bring.
-    if (isOver || this.#isEarly || queue !== goesOnIn) queue.delete(walk);
+    if (isOver || this.#isEarly || queue !== goesOnIn) line[queue].delete(walk);
     if (isOver) this.#ends.delete(walk);
-    else goesOnIn.add(walk);
+    else line[goesOnIn].add(walk);
   }
 }
 
-function sizeOf({ owed, fresh, begun }: Line): number {
-  return owed.size + fresh.size + begun.size;
+function sizeOf(line: Line): number {
+  return QUEUES.reduce((sum, queue) => sum + line[queue].size, 0);
 }
 
-/** Whose slice the next one of a line is. */
-function nextOf(line: Line): Set<Walk> {
-  const { owed, fresh, begun } = line;
-  const isOwed = owed.size > 0 && (line.isOwedNext || fresh.size + begun.size === 0);
-  line.isOwedNext = !isOwed;
-  if (isOwed) return owed;
-  const isFresh = begun.size === 0 || (line.isFreshNext && fresh.size > 0);
-  line.isFreshNext = !isFresh;
-  return isFresh ? fresh : begun;
+/** Whose slice the next one of a line is, in which somebody waits. */
+function nextOf(line: Line): Queue {
+  const waiting = QUEUES.filter((queue) => line[queue].size > 0);
+  const last = waiting.at(-1)!;
+  for (const queue of waiting) {
+    if (queue === last || line.isNext.delete(queue)) return queue;
+    line.isNext.add(queue);
+  }
+  return last;
 }

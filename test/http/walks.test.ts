@@ -160,7 +160,7 @@ describe('walks', () => {
       const walks = new Walks();
       const ended: string[] = [];
       for (let n = 0; n < asked; n++) walks.begin(1, looking('asked', 2, ended));
-      for (let n = 0; n < owed; n++) walks.begin(1, looking('owed', 2, ended), undefined, true);
+      for (let n = 0; n < owed; n++) walks.begin(1, looking('owed', 2, ended), undefined, 'owed');
       for (let n = 0; n < 10; n++) await turn();
       const few = owed < asked ? 'owed' : 'asked';
       expect(ended.filter((name) => name === few)).toHaveLength(3);
@@ -169,14 +169,22 @@ describe('walks', () => {
     }
   });
 
-  test('that are owed have it until they are over, whoever began before them', async () => {
+  test('of answers that are made do not stand behind all who ask, and what is owed does not stand behind them', async () => {
     const walks = new Walks();
     const ended: string[] = [];
     for (let n = 0; n < 10; n++) walks.begin(1, looking('asked', 20, ended));
-    walks.begin(1, looking('owed', 20, ended), undefined, true);
+    for (let n = 0; n < 3; n++) walks.begin(1, looking('made', 20, ended), undefined, 'made');
     for (let n = 0; n < 20; n++) await turn();
-    expect(ended).toEqual(['owed']);
+    expect(ended).toEqual(['made']);
+    walks.begin(1, looking('owed', 2, ended), undefined, 'owed');
+    for (let n = 0; n < 2; n++) await turn();
+    expect(ended).toEqual(['made', 'owed']);
+    // One that is long goes on as they do.
+    walks.begin(1, looking('long and owed', 20, ended), undefined, 'owed');
+    for (let n = 0; n < 60; n++) await turn();
+    expect(ended.filter((name) => name !== 'asked')).toEqual(['made', 'owed', 'made', 'made', 'long and owed']);
     await turnsUntilQuiet(walks);
+    expect(ended).toHaveLength(15);
   });
 
   test('that are owed come between those who have begun and those who have not, each of whom have every other slice left', async () => {
@@ -191,7 +199,7 @@ describe('walks', () => {
     };
     walks.begin(1, naming('begun', 20));
     for (let n = 0; n < 3; n++) walks.begin(1, naming('fresh', 2));
-    for (let n = 0; n < 6; n++) walks.begin(1, naming('owed', 2), undefined, true);
+    for (let n = 0; n < 6; n++) walks.begin(1, naming('owed', 2), undefined, 'owed');
     for (let n = 0; n < 12; n++) await turn();
     expect(slices.slice(1, 13)).toEqual([
       'owed',
