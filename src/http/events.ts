@@ -77,19 +77,31 @@ function tellEvents(asked: Call, wish: Wish): void {
   /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
   let next: Iterator<LedgerEvent, void, void> | null = null;
   let bytes = 0;
-  // A long answer waits for room before it is made; this one ends where there is none, and whoever asks goes on after it.
-  const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES || (bytes >= LONG_MIN && !longAnswers.hasRoom);
+  /** Whether it takes room that others wait for. */
+  let isMade = false;
+  /** There is none for the next event, which makes this a long answer, or a longer one. */
+  let lacksRoom = false;
+  const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES || (lacksRoom && texts.length > 0);
+  const tell = ({ index }: LedgerEvent, text: string) => {
+    const more = Buffer.byteLength(text);
+    lacksRoom = bytes + more >= LONG_MIN && !longAnswers.hasRoom;
+    if (lacksRoom) {
+      // It is made again once there is some, or for whoever asks for what comes after this page.
+      next = null;
+      return;
+    }
+    from = index + 1;
+    texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
+    bytes += more;
+    held.grow(more);
+  };
   const tellNext = () => {
+    lacksRoom = false;
     next ??= eventsAt(call, seq + 1, wish.signal, from);
     const { value: event, done } = next.next();
     if (done !== true) {
-      from = event.index + 1;
-      if (!mayReadAll(call, event)) return;
-      const text = house.effects.eventTexts.of(event);
-      texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
-      const more = Buffer.byteLength(text);
-      bytes += more;
-      held.grow(more);
+      if (mayReadAll(call, event)) tell(event, house.effects.eventTexts.of(event));
+      else from = event.index + 1;
       return;
     }
     seq++;
@@ -102,12 +114,16 @@ function tellEvents(asked: Call, wish: Wish): void {
       sendList(call, texts, { after: mark === '' ? place : `${place}-${mark}`, limit: wish.limit });
     });
   const slice = (pause: number): boolean => {
-    while (seq < log.length && !isFull() && performance.now() < pause) tellNext();
+    const mayGoOn = () => seq < log.length && !isFull() && (!lacksRoom || longAnswers.hasRoom);
+    while (mayGoOn() && performance.now() < pause) tellNext();
     const isThrough = seq >= log.length;
     const isOver = performance.now() >= (isThrough ? giveUp : end) || house.waiters.isEnded;
     if (isFull() || (isThrough && texts.length > 0) || isOver) sendEvents();
     else if (isThrough) waitForMore();
-    else return false;
+    else if (!isMade && bytes >= LONG_MIN) {
+      isMade = true;
+      walk(call, slice, undefined, 'made');
+    } else return false;
     return true;
   };
   const waitForMore = () => {
