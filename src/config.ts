@@ -159,6 +159,31 @@ export function recordsRoom(memoryBytes: number): number {
   return Math.min(RECORDS_BYTES_MAX, Math.max(RECORDS_BYTES_MIN, room));
 }
 
+/** What a process takes before it has books, and each thread that verifies and signs. */
+const BARE_BYTES = 64 * MiB;
+const WORKER_BYTES = 32 * MiB;
+/** Books of less are none; a machine whose other bounds leave less may end the process where clients reach all of them. */
+const BOTH_BYTES_MIN = 96 * MiB;
+const MEMORY_MIN = 512 * MiB;
+
+/**
+ * How much of this memory records and V8's heap may take together: what is left where clients reach all their bounds at
+ * once. `others`: of all else. Whoever gives records more than we would takes the rest on himself.
+ */
+export function booksRoom(config: Config, others: number, memoryBytes = memoryOfProcess()): number {
+  const { workers, arrivingBytesMax, unreadBytesMax, inboxBytesMax, textsBytesMax, recordsBytesMax } = config;
+  // Heads may take as much as bodies, and of texts there are some in V8's heap, and of events.
+  const clients = 2 * arrivingBytesMax + unreadBytesMax + inboxBytesMax;
+  const rest = memoryBytes - BARE_BYTES - workers * WORKER_BYTES - clients - textsBytesMax * 1.25 - others;
+  return Math.max(BOTH_BYTES_MIN, rest) + Math.max(0, recordsBytesMax - recordsRoom(memoryBytes));
+}
+
+/** A word about a machine that has too little, or null. */
+export function memoryNote(memoryBytes = memoryOfProcess()): string | null {
+  if (memoryBytes >= MEMORY_MIN) return null;
+  return `There are ${Math.floor(memoryBytes / MiB)} MiB of memory here, and ayni wants ${MEMORY_MIN / MiB}: the system may end it where clients reach the bounds of what they may make it hold.`;
+}
+
 const SETTINGS = {
   port: count(4000, 0, 65_535, 'port to listen on; 0 takes a free one'),
   host: filledText('127.0.0.1', 'address to listen on'),

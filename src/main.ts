@@ -3,7 +3,7 @@
  */
 import { join, resolve } from 'node:path';
 import { type HeldBooks, hasBooks, leaveBooks, openBooks, showBooks } from './books.ts';
-import { type Config, ConfigError, configHelp, readConfig, readPlace, strangeVariables } from './config.ts';
+import { type Config, ConfigError, configHelp, memoryNote, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
 import { mayBegin, noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
@@ -66,6 +66,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   const peers = checkFollowers(given);
   const small = fitYoungGeneration();
   if (small !== null) tell(small);
+  const tight = memoryNote();
+  if (tight !== null) tell(tight);
   const { config, connectionsCutMax, note } = fitOpenFiles(given, filesMax());
   const log = logAt(config.logLevel);
   if (note !== null) tell(note);

@@ -133,6 +133,12 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'gauge',
+    name: 'ayni_books_memory_share',
+    help: 'Share of the memory for records and V8 together that they take; from 31/32 on nothing new comes in',
+    tell: ({ engine: { room } }) => room.bothBytes / room.bothBytesMax,
+  },
+  {
+    type: 'gauge',
     name: 'ayni_v8_heap_share',
     help: 'Share of its own heap that V8 found in use at its last full collection; from 0.7 on nothing new comes in',
     tell: ({ engine }) => engine.room.v8Share(),

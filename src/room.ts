@@ -1,7 +1,7 @@
 /**
  * What room the books have left, of all that would end the process where it is used up, and each start after it that
- * reads as much: the memory that is theirs, the numbers of rows, and V8's own heap, in which what is no record stands.
- * Nothing new comes in before that.
+ * reads as much: the memory that is theirs, the numbers of rows, V8's own heap, in which what is no record stands, and what
+ * the machine has for both. Nothing new comes in before that.
  *
  * What is new is refused first, then what goes on with what is there; some is left for what the server itself has to note.
  */
@@ -14,34 +14,49 @@ const KEPT_FOR_OWN = 1 / 128;
 const V8_FOR_NEW = 0.7;
 const V8_FOR_GOING_ON = 0.85;
 
+/** Until it next collects V8's heap grows by about as much beyond what lives long. */
+const V8_GARBAGE = 1.5;
+
 export interface RoomOptions {
   state: State;
   /** Bytes that records, their indexes and balances may take in memory. */
   recordsBytesMax: number;
   /** How much of what V8 may take is in use, 0 to 1. */
   v8Share: () => number;
+  /** Bytes that V8 may take for what lives long; and that this and records may take together. */
+  v8BytesMax: number;
+  bothBytesMax: number;
 }
 
-/** What there is no room for: records, any entry at all, or in V8's heap what is not a record. */
-export type Fullness = 'records' | 'entries' | 'v8';
+/** What there is no room for: records, any entry at all, in V8's heap what is not a record, or in the memory for either. */
+export type Fullness = 'records' | 'entries' | 'v8' | 'memory';
 
 export class Room {
   /** Bytes that records, their indexes and balances take, as of the last look. */
   recordsBytes = 0;
   readonly recordsBytesMax: number;
+  readonly bothBytesMax: number;
   readonly v8Share: () => number;
+  readonly #v8BytesMax: number;
   readonly #state: State;
 
-  constructor({ state, recordsBytesMax, v8Share }: RoomOptions) {
+  constructor({ state, recordsBytesMax, v8Share, v8BytesMax, bothBytesMax }: RoomOptions) {
     this.#state = state;
     this.recordsBytesMax = recordsBytesMax;
+    this.bothBytesMax = bothBytesMax;
     this.v8Share = v8Share;
+    this.#v8BytesMax = v8BytesMax;
     this.look();
   }
 
   /** To be called after each batch. */
   look(): void {
     this.recordsBytes = bytesTaken(this.#state);
+  }
+
+  /** Bytes that records and V8's heap take together, as of the last looks at them, with what V8 lets lie of garbage. */
+  get bothBytes(): number {
+    return this.recordsBytes + Math.min(1, V8_GARBAGE * this.v8Share()) * this.#v8BytesMax;
   }
 
   /** What the books have no more room for, or null. */
@@ -51,6 +66,7 @@ export class Room {
     // First, since of full records nobody would hear that a token cannot be written down either.
     if (rowsTaken(this.#state) > most) return 'entries';
     if (this.recordsBytes > this.recordsBytesMax * most || heap.used > heap.bytesMax * most) return 'records';
-    return this.v8Share() > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON) ? 'v8' : null;
+    if (this.v8Share() > (isNew ? V8_FOR_NEW : V8_FOR_GOING_ON)) return 'v8';
+    return this.bothBytes > this.bothBytesMax * most ? 'memory' : null;
   }
 }

@@ -57,6 +57,11 @@ const FULL: Record<Fullness, { why: (taken: Taken) => string; remedy: string }> 
     why: () => 'they have nearly as many entries as can be numbered, some four thousand million',
     remedy: `No memory helps: ${NEW_BOOKS}`,
   },
+  memory: {
+    why: ({ bothBytesMax, openIntents }) =>
+      `hardly any is left of the ${(bothBytesMax / 2 ** 30).toFixed(2)} GiB of memory that records and V8's own heap may take together here, where ${openIntents} open intents, ledgers, symbols and the like stand`,
+    remedy: `Let open intents come to their end, where they are many, or start again where there is more memory, or ${NEW_BOOKS}`,
+  },
   v8: {
     why: ({ openIntents }) =>
       `7 of 10 parts of what V8 may take are in use, by ${openIntents} open intents, by ledgers, symbols and the like`,
@@ -65,8 +70,9 @@ const FULL: Record<Fullness, { why: (taken: Taken) => string; remedy: string }> 
 };
 
 interface Taken {
-  /** That records may take. */
+  /** That records may take, and records and V8's heap together. */
   bytesMax: number;
+  bothBytesMax: number;
   openIntents: number;
 }
 
@@ -77,18 +83,21 @@ export function fullText(what: Fullness, taken: Taken): string {
 }
 
 /**
- * Tells of books that are full, and when there has been room again for a minute: open intents come to their end, and the
+ * Tells of books that are full, once of each reason, and when there has been room again for a minute: open intents come to their end, and the
  * next that come may be too many again. To be called each second.
  */
 export function watchFullness(tell: (text: string) => void): (what: Fullness | null, taken: Taken) => void {
-  let told: Fullness | null = null;
+  const told = new Set<Fullness>();
   let looksWithRoom = 0;
   return (what, taken) => {
     looksWithRoom = what === null ? looksWithRoom + 1 : 0;
-    if (what !== null && what !== told) tell(fullText(what, taken));
-    else if (told === null || looksWithRoom < LOOKS_WITH_ROOM) return;
-    else tell('There is room in the books again: what is new comes in as before.');
-    told = what;
+    if (what !== null) {
+      if (!told.has(what)) tell(fullText(what, taken));
+      told.add(what);
+    } else if (told.size > 0 && looksWithRoom >= LOOKS_WITH_ROOM) {
+      tell('There is room in the books again: what is new comes in as before.');
+      told.clear();
+    }
   };
 }
 

@@ -49,7 +49,8 @@ export function startWatch(watched: Watched, { tell, defect }: Log): () => void 
   const lookAtFullness = watchFullness(tell);
   setInterval(() => {
     const { room, state } = engine;
-    lookAtFullness(room.whatIsFull(true), { bytesMax: room.recordsBytesMax, openIntents: state.open.size });
+    const { recordsBytesMax: bytesMax, bothBytesMax } = room;
+    lookAtFullness(room.whatIsFull(true), { bytesMax, bothBytesMax, openIntents: state.open.size });
   }, TICK_MS).unref();
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();
   return () => {

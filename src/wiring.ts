@@ -4,14 +4,14 @@
  */
 
 import type { HeldBooks } from './books.ts';
-import type { Config } from './config.ts';
+import { booksRoom, type Config } from './config.ts';
 import { dumpState } from './core/dump.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers, settledTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
 import { Followers } from './followers.ts';
 import { createApp } from './http/app.ts';
-import { LongAnswers } from './http/long-answers.ts';
+import { LONG_ANSWERS_BYTES_MAX, LongAnswers } from './http/long-answers.ts';
 import type { Handler } from './http/request.ts';
 import { compileSchemas } from './http/schemas.ts';
 import { RecordTexts } from './http/texts.ts';
@@ -30,6 +30,7 @@ import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
 import { fatalText } from './trouble.ts';
 import { watchV8Heap } from './v8-heap.ts';
+import { longLivedBytesMax, youngBytesMax } from './young-generation.ts';
 
 const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
@@ -88,6 +89,8 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     clock: Date.now,
     stopwatch: () => performance.now(),
     v8Share: watchV8Heap(() => state.open.size),
+    v8BytesMax: longLivedBytesMax(),
+    bothBytesMax: booksRoom(config, youngBytesMax() + LONG_ANSWERS_BYTES_MAX),
     // A snapshot that was due and did not come about, for lack of room, say, is not due again at once: the journal may have
     // room yet, and no start would come through. The operator is told that it is overdue.
     sinceSnapshot: entries % config.snapshotEvery,

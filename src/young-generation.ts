@@ -43,6 +43,12 @@ export function fitYoungGeneration(): string | null {
   return `V8 may take ${Math.round(bytesMax / MIB)} MiB here, which is too little for --min-semi-space-size=${young.space_size / MIB}: it will collect garbage without end. Give Node ${YOUNG_GENERATION_FLAGS.join(' ')}, or more memory.`;
 }
 
+/** What does not live long takes so much at most, as V8 counts it. */
+export function youngBytesMax(): number {
+  const isRoomy = oldGenerationBytesMax() >= ROOMY_BYTES_MIN;
+  return 3 * (isRoomy ? SEMI_SPACE_MIB : FIRST_SEMI_SPACE_MIB) * MIB;
+}
+
 /** What lives long may take so much before V8 has no room for what may come out of the young generation. */
 export function longLivedBytesMax(): number {
   const bytes = oldGenerationBytesMax();

@@ -82,6 +82,8 @@ export async function openHouse(directory: string): Promise<House> {
     snapshotEvery: Number.POSITIVE_INFINITY,
     recordsBytesMax: Number.POSITIVE_INFINITY,
     v8Share: () => 0,
+    v8BytesMax: 1,
+    bothBytesMax: Number.POSITIVE_INFINITY,
     snapshot: async () => {},
     signIntent: (luid, value, moment) => signedIntent(server, luid, value, moment),
     tell: () => {},

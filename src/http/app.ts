@@ -98,11 +98,15 @@ const ACTIONS: Record<Action, Reading | Writing> = {
 const FULL_FOR_GOOD = refuseForGood(
   'The books are full: this server takes nothing new, and goes on telling what is in them',
 );
+const FULL_FOR_NOW = refuseUnavailable(
+  'The books are full until some of what waits in them comes to its end: nothing new is taken',
+);
 /** Records and entries stay; V8's heap has room again once what waits has come to its end. */
 const FULL = {
   records: FULL_FOR_GOOD,
   entries: FULL_FOR_GOOD,
-  v8: refuseUnavailable('The books are full until some of what waits in them comes to its end: nothing new is taken'),
+  v8: FULL_FOR_NOW,
+  memory: FULL_FOR_NOW,
 };
 
 const READ_ONLY = refuseForGood('This server only shows its books: it takes nothing in, and calls nobody');

@@ -10,7 +10,7 @@ import type { Reply } from './request.ts';
 /** Bytes of an answer from which on it is a long one. */
 export const LONG_MIN = 256 * 1024;
 /** Of all long answers that are made and not sent: beyond, no other is begun. */
-const ALL_MAX = 64 * 1024 * 1024;
+export const LONG_ANSWERS_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface HeldReply extends Reply {
   /** Counts so many bytes more, of an answer that is being made. */
@@ -26,7 +26,7 @@ export class LongAnswers {
   }
 
   get hasRoom(): boolean {
-    return this.#bytes < ALL_MAX;
+    return this.#bytes < LONG_ANSWERS_BYTES_MAX;
   }
 
   /** Counts an answer of so many bytes until it is sent, to somebody or nobody. */

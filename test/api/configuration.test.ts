@@ -6,7 +6,15 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, recordsRoom, strangeVariables, workersFor } from '../../src/config.ts';
+import {
+  booksRoom,
+  ConfigError,
+  memoryNote,
+  readConfig,
+  recordsRoom,
+  strangeVariables,
+  workersFor,
+} from '../../src/config.ts';
 import {
   bearer,
   canon,
@@ -29,6 +37,7 @@ const keys = makeKeys();
 const wallet = (owner: Keys): Json => record({ handle: unique('wallet') }, owner);
 
 const GiB = 2 ** 30;
+const MiB = 2 ** 20;
 
 describe('records take, where nobody says how much,', () => {
   test.each([
@@ -42,6 +51,43 @@ describe('records take, where nobody says how much,', () => {
 
   test('no more than the machine has', () => {
     expect(readConfig([], {}).recordsBytesMax).toBeLessThan(totalmem());
+  });
+});
+
+describe('records and V8 take together, with all that clients may make the server hold,', () => {
+  const OTHERS = 256 * MiB;
+  const given = (memory: number, more: string[] = []) => {
+    const bytes = Math.min(256 * MiB, memory / 16);
+    const flags = ['--workers', '2', '--texts-bytes-max', String(memory / 64)];
+    for (const name of ['arriving', 'unread']) flags.push(`--${name}-bytes-max`, String(bytes));
+    return readConfig([...flags, '--records-bytes-max', String(recordsRoom(memory)), ...more], {});
+  };
+
+  test.each([
+    [GiB, 0.36 * GiB],
+    [4 * GiB, 2.73 * GiB],
+    [16 * GiB, 14.5 * GiB],
+  ])('of %d bytes of memory %d', (memory, room) => {
+    const told = booksRoom(given(memory), OTHERS, memory);
+    expect(Math.abs(told - room)).toBeLessThan(GiB / 64);
+    const { workers, arrivingBytesMax, unreadBytesMax, inboxBytesMax, textsBytesMax } = given(memory);
+    const clients = 2 * arrivingBytesMax + unreadBytesMax + inboxBytesMax;
+    expect(told + OTHERS + clients + textsBytesMax + workers * 32 * MiB).toBeLessThan(memory);
+  });
+
+  test('as much more as records were given more than they would take, and something wherever that is', () => {
+    const more = ['--records-bytes-max', String(6 * GiB)];
+    expect(booksRoom(given(4 * GiB, more), OTHERS, 4 * GiB) - booksRoom(given(4 * GiB), OTHERS, 4 * GiB)).toBe(
+      6 * GiB - recordsRoom(4 * GiB),
+    );
+    const less = ['--records-bytes-max', String(GiB)];
+    expect(booksRoom(given(4 * GiB, less), OTHERS, 4 * GiB)).toBe(booksRoom(given(4 * GiB), OTHERS, 4 * GiB));
+    expect(booksRoom(given(GiB / 4, ['--records-bytes-max', String(64 * MiB)]), OTHERS, GiB / 4)).toBe(96 * MiB);
+  });
+
+  test('and of too little the start tells', () => {
+    expect(memoryNote(512 * MiB)).toBeNull();
+    expect(memoryNote(256 * MiB)).toMatch(/^There are 256 MiB of memory here, and ayni wants 512/);
   });
 });
 

@@ -159,6 +159,8 @@ export class House {
       snapshotEvery: Number.POSITIVE_INFINITY,
       recordsBytesMax: Number.POSITIVE_INFINITY,
       v8Share: () => 0,
+      v8BytesMax: 1,
+      bothBytesMax: Number.POSITIVE_INFINITY,
       snapshot: () => this.takeSnapshot(),
       signIntent: (luid, value, moment) => signedIntent(SERVER, luid, value, moment),
       tell: (text) => void this.told.push(text),

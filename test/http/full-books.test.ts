@@ -83,6 +83,32 @@ test("where V8's heap has no more room nothing new comes in, and what waits come
   await desk.close();
 });
 
+// Each had room, and both together more than the machine has: the system ended the process, and each start.
+test("records and V8's heap together take no more than the machine has, and what waits comes to its end", async () => {
+  let share = 0;
+  const [v8BytesMax, bothBytesMax] = [64 << 20, 24 << 20];
+  const desk = await Desk.open({ chunkBytes: 1 << 14, ...SMALL }, { v8Share: () => share, v8BytesMax, bothBytesMax });
+  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  await post('symbols', { handle: 'usd', factor: 100 });
+  await post('wallets', { handle: 'a' });
+  const claims = [issue('a', 'usd', 100)];
+  const held = (await post('intents', { handle: 'held', claims, config: { commit: 'manual' } })).body;
+  const { room } = desk.house.engine;
+  const records = room.recordsBytes;
+  expect(records).toBeLessThan(bothBytesMax / 2);
+  share = ((bothBytesMax * 30) / 32 - records) / 1.5 / v8BytesMax;
+  expect((await post('wallets', { handle: 'b' })).status).toBe(201);
+  share = ((bothBytesMax * 63) / 64 - records) / 1.5 / v8BytesMax;
+  expect(room.whatIsFull(true)).toBe('memory');
+  const refused = await post('wallets', { handle: 'c' });
+  expect([refused.status, refused.body.data.reason]).toEqual([503, 'api.unexpected-error']);
+  const proof = proofFor(held, keys, { action: 'commit' });
+  expect((await desk.send('POST', `/v2/intents/${held.luid}/proofs`, proof)).status).toBe(200);
+  share = 0;
+  expect((await post('wallets', { handle: 'c' })).status).toBe(201);
+  await desk.close();
+});
+
 // Balances of very many wallets in very many symbols took more than the records that made them.
 test('what records may take is also for their indexes and balances', async () => {
   const room = 4 << 20;

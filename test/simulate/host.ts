@@ -182,6 +182,8 @@ export class Host implements Watched {
         snapshotEvery: settings.snapshotEvery,
         recordsBytesMax: Number.POSITIVE_INFINITY,
         v8Share: () => 0,
+        v8BytesMax: 1,
+        bothBytesMax: Number.POSITIVE_INFINITY,
         sinceSnapshot: this.recovered.entries % settings.snapshotEvery,
         snapshot: () => this.#takeSnapshot(),
         signIntent: (luid, value, moment) => signedIntent(SERVER.pair, luid, value, moment),
