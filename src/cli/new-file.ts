@@ -72,8 +72,9 @@ function nameNew(disk: Disk, temporary: string, path: string, made: string[]): v
     if (errorCode(error) === 'EEXIST') throw existsError(path);
     if (!NO_LINKS.includes(errorCode(error))) throw error;
     // FAT, say: there it takes the place of an empty one that is surely ours.
-    disk.open(path, 'create').close();
+    const empty = disk.open(path, 'create');
     made.push(path);
+    empty.close();
     disk.rename(temporary, path);
   }
 }

@@ -570,15 +570,15 @@ function sortOf(method: string): Sort | null {
   return method === 'GET' ? 'read' : 'write';
 }
 
-/**
- * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
- * the body for ever, and takes the connection's next request for one behind an unanswered one.
- */
 function bytesOf(body: string | readonly (string | Buffer)[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0);
 }
 
+/**
+ * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
+ * the body for ever, and takes the connection's next request for one behind an unanswered one.
+ */
 function endHead(res: HttpResponse, bytes: number, closes: boolean): void {
   res.writeHeader('Content-Length', String(bytes));
   if (closes) res.writeHeader('Connection', 'close');

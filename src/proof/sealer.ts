@@ -19,6 +19,9 @@ const SAME_CUSTOM_MAX = 256;
 /** Of late proofs that are kept, where there is room: those of some twenty thousand outcomes. */
 const LATE_BYTES_MAX = 16_000_000;
 
+/** And where there is little: those of a page, or it would be signed again as it is told. */
+const LATE_BYTES_MIN = 1_000_000;
+
 /** Of the last proofs of lists, where there is room: ten thousand. */
 const LISTS_BYTES_MAX = 6_000_000;
 
@@ -45,7 +48,7 @@ export class Sealer {
   /** `cacheShare`: what V8 has room for of what is kept, 0 to 1. */
   constructor(server: KeyPair, cacheShare = 1) {
     this.#server = server;
-    this.#late = new Recent(LATE_BYTES_MAX * cacheShare, (text) => KEPT_BYTES + text.length);
+    this.#late = new Recent(Math.max(LATE_BYTES_MIN, LATE_BYTES_MAX * cacheShare), (text) => KEPT_BYTES + text.length);
     this.#lists = new Recent(LISTS_BYTES_MAX * cacheShare, ({ proof }) => KEPT_BYTES + proof.length);
     this.publicText = encodeBase64(server.public);
   }

@@ -42,6 +42,15 @@ test('what was said of a list is said again between two moments, both of them in
   expect(sealer.listBetween('b', 0, 200)).toBeUndefined();
 });
 
+test('late proofs of a page are kept until it is told, however little room there is', () => {
+  const sealer = new Sealer(server, 1 / 1024);
+  const proof = 'x'.repeat(600);
+  for (let n = 0; n < 400; n++) sealer.keepLate(`${n}`, proof);
+  expect(Array.from({ length: 400 }, (_, n) => sealer.hasLate(`${n}`))).not.toContain(false);
+  for (let n = 400; n < 4000; n++) sealer.keepLate(`${n}`, proof);
+  expect(sealer.hasLate('0')).toBe(false);
+});
+
 test('late proofs are those of their customs, in order, and made once', () => {
   const sealer = new Sealer(server);
   const hash = sha256Hex('{}');
