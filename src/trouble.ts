@@ -168,7 +168,7 @@ export function remedy(error: Error, directory: string, exception = ''): string 
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
-      return 'Make room on the disk, or raise the limit of this user';
+      return 'Make room on the disk, for files too (df -i), or raise the limit of this user';
     case 'EACCES':
     case 'EPERM':
       return `See that this user may read and write ${directory} and every file in it${exception}`;
@@ -208,18 +208,23 @@ function isWithin({ path }: Error & { path?: string }, directory: string): boole
 /** Looks at the last moment of the books, at the machine's clock, and at one that nobody sets, all in milliseconds. */
 export type LookAtClock = (lastMoment: number, now: number, steady: number) => void;
 
-/** Tells of a clock that is behind the books, once, and again where it had caught up; and of each time that it leaps forward. */
+/**
+ * Tells of a clock that is behind the books, once, and again where it had caught up, or leapt and is behind them still; and of
+ * each time that it leaps forward past them.
+ */
 export function watchClock(tell: (text: string) => void): LookAtClock {
   let isTold = false;
   /** What the clock is beside the steady one. */
   let lead = Number.POSITIVE_INFINITY;
   return (lastMoment, now, steady) => {
     const text = clockText(lastMoment, now);
-    if (text !== null && !isTold) tell(text);
-    isTold = text !== null;
     const leapt = now - steady - lead;
-    if (leapt > CLOCK_LEAP_MS_MAX) tell(leapText(leapt, now));
+    const hasLeapt = leapt > CLOCK_LEAP_MS_MAX;
     lead = now - steady;
+    if (text === null) {
+      if (hasLeapt) tell(leapText(leapt, now));
+    } else if (!isTold || hasLeapt) tell(text);
+    isTold = text !== null;
   };
 }
 

@@ -260,6 +260,19 @@ describe('a clock that is behind the books', () => {
     expect(told[1]).toContain('120 s behind');
   });
 
+  test('or was set back, and comes part of the way: how far behind it is, not that books it has not reached end what waits', () => {
+    const told: string[] = [];
+    const look = watchClock((text) => told.push(text));
+    const [noon, hour] = [Date.UTC(2030, 0, 1, 12), 3_600_000];
+    look(noon, noon, 0);
+    look(noon, noon - 3 * hour, 1_000);
+    look(noon, noon - hour, 2_000);
+    look(noon, noon - hour + 1_000, 3_000);
+    expect(told).toEqual([expect.stringContaining('10800 s behind'), expect.stringContaining('3600 s behind')]);
+    look(noon, noon + hour, 4_000);
+    expect(told.slice(2)).toEqual([expect.stringContaining('leapt 7198 s forward')]);
+  });
+
   test('or leaps forward: told each time, and nothing of one that goes as time does, is slewed, or set back', () => {
     const told: string[] = [];
     const look = watchClock((text) => told.push(text));
