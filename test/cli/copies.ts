@@ -8,6 +8,7 @@ import type { Disk } from '../../src/storage/disk.ts';
 import { transfer } from '../core/books.ts';
 import { DIRECTORY, type House, verifyHash } from '../engine/house.ts';
 import { live } from '../engine/life.ts';
+import { Power } from '../engine/power.ts';
 import { answering } from '../support/of-test.ts';
 import { showTo } from './follower.ts';
 
@@ -69,7 +70,14 @@ export async function catchUp(copy: Copy, source: Source): Promise<void> {
 /** The same onto this disk, as one who ends then. */
 export async function followOnce(disk: Disk, url: string): Promise<Copy> {
   const copy = new Copy(disk, COPY, verifyHash, untold);
-  await catchUp(copy, sourceOf(url));
-  copy.close();
+  const source = sourceOf(url);
+  // As where the process ends: a server takes so many connections and no more.
+  if (disk instanceof Power) void disk.gone.then(() => source.close());
+  try {
+    await catchUp(copy, source);
+    copy.close();
+  } finally {
+    source.close();
+  }
   return copy;
 }
