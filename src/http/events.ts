@@ -21,6 +21,7 @@ import { parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import type { Write } from './submit.ts';
+import type { Standing } from './walks.ts';
 
 // ---------------------------------------------------------------- events of a ledger
 
@@ -108,11 +109,13 @@ function tellEvents(asked: Call, wish: Wish): void {
     from = 0;
     next = null;
   };
-  const sendEvents = () =>
-    withMark(call, seq, from, (mark) => {
+  const sendEvents = () => {
+    const goOn = (mark: string) => {
       const place = from === 0 ? seq : `${seq}.${from}`;
       sendList(call, texts, { after: mark === '' ? place : `${place}-${mark}`, limit: wish.limit });
-    });
+    };
+    withMark(call, seq, from, goOn, bytes < LONG_MIN ? 'fresh' : 'made');
+  };
   const slice = (pause: number): boolean => {
     const mayGoOn = () => seq < log.length && !isFull() && (!lacksRoom || longAnswers.hasRoom);
     while (mayGoOn() && performance.now() < pause) tellNext();
@@ -168,8 +171,14 @@ function otherBooks(after: number): string {
 }
 
 /** Goes on with the mark of the last entry that whoever stands here was told of: of one that he stands within, some. */
-function withMark(call: Call, seq: number, from: number, goOn: (mark: string) => void): void {
-  walk(call, through(findMark(call.house.state, from === 0 ? seq : seq + 1), goOn));
+function withMark(
+  call: Call,
+  seq: number,
+  from: number,
+  goOn: (mark: string) => void,
+  standing: Standing = 'fresh',
+): void {
+  walk(call, through(findMark(call.house.state, from === 0 ? seq : seq + 1), goOn), undefined, standing);
 }
 
 /** The events of an entry, from a number on, that belong to this ledger. */
