@@ -29,7 +29,7 @@ export interface RoomOptions {
 }
 
 /** What there is no room for: records, any entry at all, in V8's heap what is not a record, or in the memory for either. */
-export type Fullness = 'records' | 'entries' | 'v8' | 'memory';
+type Fullness = 'records' | 'entries' | 'v8' | 'memory';
 
 export class Room {
   /** Bytes that records, their indexes and balances take, as of the last look. */

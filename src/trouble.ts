@@ -5,7 +5,6 @@
  * A stack is shown for our own mistakes only; nobody else can do anything with one.
  */
 
-import type { Fullness } from './room.ts';
 import { END_FILE } from './storage/known-end.ts';
 import { DamageError, type DamageKind } from './storage/segments.ts';
 import { errorCode, errorText } from './storage/system-error.ts';
@@ -47,9 +46,9 @@ export function startText(error: Error, directory: string): string {
 /** Looks, one a second, after which room is told again: each look at V8's heap may find a little more or less of it. */
 const LOOKS_WITH_ROOM = 60;
 const NEW_BOOKS = 'go on with new books in another directory';
-const FULL: Record<Fullness, { why: (taken: Taken) => string; remedy: string }> = {
+const FULL = {
   records: {
-    why: ({ bytesMax }) =>
+    why: ({ bytesMax }: Taken) =>
       `of the ${(bytesMax / 2 ** 30).toFixed(2)} GiB of memory that records, their indexes and balances may take (--records-bytes-max) hardly any is left`,
     remedy: `Start again with more, where the machine has it, or ${NEW_BOOKS}`,
   },
@@ -58,16 +57,18 @@ const FULL: Record<Fullness, { why: (taken: Taken) => string; remedy: string }> 
     remedy: `No memory helps: ${NEW_BOOKS}`,
   },
   memory: {
-    why: ({ bothBytesMax, openIntents }) =>
+    why: ({ bothBytesMax, openIntents }: Taken) =>
       `hardly any is left of the ${(bothBytesMax / 2 ** 30).toFixed(2)} GiB of memory that records and V8's own heap may take together here, where ${openIntents} open intents, ledgers, symbols and the like stand`,
     remedy: `Let open intents come to their end, where they are many, or start again where there is more memory, or ${NEW_BOOKS}`,
   },
   v8: {
-    why: ({ openIntents }) =>
+    why: ({ openIntents }: Taken) =>
       `7 of 10 parts of what V8 may take are in use, by ${openIntents} open intents, by ledgers, symbols and the like`,
     remedy: `Let open intents come to their end, where they are many (a million takes some 200 MB), or start again with more (node --max-old-space-size), or ${NEW_BOOKS}`,
   },
 };
+
+type Fullness = keyof typeof FULL;
 
 interface Taken {
   /** That records may take, and records and V8's heap together. */
@@ -83,8 +84,8 @@ export function fullText(what: Fullness, taken: Taken): string {
 }
 
 /**
- * Tells of books that are full, once of each reason, and when there has been room again for a minute: open intents come to their end, and the
- * next that come may be too many again. To be called each second.
+ * Tells of books that are full, once of each reason, and when there has been room again for a minute: open intents come to
+ * their end, and the next that come may be too many again. To be called each second.
  */
 export function watchFullness(tell: (text: string) => void): (what: Fullness | null, taken: Taken) => void {
   const told = new Set<Fullness>();

@@ -101,13 +101,14 @@ const FULL_FOR_GOOD = refuseForGood(
 const FULL_FOR_NOW = refuseUnavailable(
   'The books are full until some of what waits in them comes to its end: nothing new is taken',
 );
-/** Records and entries stay; V8's heap has room again once what waits has come to its end. */
-const FULL = {
-  records: FULL_FOR_GOOD,
-  entries: FULL_FOR_GOOD,
-  v8: FULL_FOR_NOW,
-  memory: FULL_FOR_NOW,
-};
+
+/** Records and entries stay; V8's heap has room again once what waits has come to its end, where anything does. */
+function fullRefusal({ room, state }: House['engine'], isNew: boolean): Refusal | null {
+  const what = room.whatIsFull(isNew);
+  if (what === null) return null;
+  const isForGood = what === 'records' || what === 'entries' || state.open.size === 0;
+  return isForGood ? FULL_FOR_GOOD : FULL_FOR_NOW;
+}
 
 const READ_ONLY = refuseForGood('This server only shows its books: it takes nothing in, and calls nobody');
 const KEEPS_NO_TOKENS = refuseForGood(
@@ -166,8 +167,8 @@ function serveRequest(house: House, request: RequestHead, body: Uint8Array, repl
   const action = ACTIONS[route.action];
   if ('write' in action) {
     if (house.isReadOnly && !action.isAskedInBody) return sendRefusal({ house, reply }, READ_ONLY);
-    const whatIsFull = house.engine.room.whatIsFull(action.isNew === true);
-    if (whatIsFull !== null) return sendRefusal({ house, reply }, FULL[whatIsFull]);
+    const full = fullRefusal(house.engine, action.isNew === true);
+    if (full !== null) return sendRefusal({ house, reply }, full);
   } else if (action.isAsked) reply.sort = 'list';
   const made = { ledger: -1, body: undefined, usual: null, bodyBytes: body.length, bearer: null };
   const call: Call = { house, request, reply, route, ...made };

@@ -52,7 +52,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   followers: ['config', 'peer-tls', 'proof', 'side-port', 'storage', 'wait'],
   metrics: ['engine', 'followers', 'histogram', 'proof', 'storage', 'http', 'effects', 'side-port'],
   'open-files': ['config', 'storage'],
-  trouble: ['room', 'storage'],
+  trouble: ['storage'],
   log: ['trouble'],
   books: ['log', 'proof', 'recovery', 'storage', 'v8-heap'],
   watch: ['log', 'engine', 'http', 'proof', 'storage', 'trouble', 'wait'],

@@ -103,7 +103,11 @@ test("records and V8's heap together take no more than the machine has, and what
   const refused = await post('wallets', { handle: 'c' });
   expect([refused.status, refused.body.data.reason]).toEqual([503, 'api.unexpected-error']);
   const proof = proofFor(held, keys, { action: 'commit' });
+  expect(refused.headers.get('retry-after')).not.toBeNull();
   expect((await desk.send('POST', `/v2/intents/${held.luid}/proofs`, proof)).status).toBe(200);
+  // Nothing waits any more, so nobody need wait for it.
+  const forGood = await post('wallets', { handle: 'c' });
+  expect([forGood.status, forGood.headers.get('retry-after')]).toEqual([503, null]);
   share = 0;
   expect((await post('wallets', { handle: 'c' })).status).toBe(201);
   await desk.close();
