@@ -56,7 +56,7 @@ export function told(status: number, check: Expected['check']): Expected {
 const EARLY: Partial<Record<Flaw, Expected>> = {
   path: refused('api.route-not-found'),
   method: { ...refused('api.route-not-found'), status: 405 },
-  token: refused('auth.unauthorized'),
+  token: refused('auth.unauthorized', true),
   json: refused('api.body-malformed'),
   id: refused('record.schema-invalid'),
 };
