@@ -28,7 +28,7 @@ by anything, the same command again goes on where it was: what the file knows to
 know is not done twice, since a record is known by its handle and content.
 
   --answers <file>      goes on with the file, or makes it; another one for another ledger or kind
-  --key <file>          as keygen writes one: signs what is not signed, and a token for ledgers with rules
+  --key <file>          as for sign: signs what is not signed, and a token for ledgers with rules
   --ledger <handle>     (default: main); where no --key is given its luid, too
   --width <n>           so many at once, in no order (${WIDTH}, at most ${WIDTH_MAX}); where a line needs those before it, 1
   --patience <seconds>  a line without an answer is sent again for so long (${PATIENCE_SECONDS}); then all ends

@@ -15,9 +15,9 @@ export const HELP = `ayni sign [<data>] --key <file> [--custom <json>]
 ayni sign --hash <hash> --key <file> [--custom <json>]
 
 Prints what is sent to make, change or drop a record: {hash, data, meta} with one proof by the key in the file, which is as
-keygen writes one. <data> is a JSON object, from standard input where it is not given. With --hash, the hash of a
-record that is there, one proof more for it: the body of POST /{kind}/{id}/proofs. --custom is what the proof says beside
-its moment.
+keygen writes one, or in a pipe: --key <(age -d owner.age), say. <data> is a JSON object, from standard input where it is
+not given. With --hash, the hash of a record that is there, one proof more for it: the body of POST /{kind}/{id}/proofs.
+--custom is what the proof says beside its moment.
 `;
 
 /** Runs the command; resolves with the exit code. */

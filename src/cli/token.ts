@@ -13,7 +13,7 @@ const SECONDS_MAX = 86_400;
 
 export const HELP = `ayni token --key <file> [--ledger <handle>] [--seconds <count>]
 
-Prints a token by the key in the file, which is as keygen writes one, for the ledger (main) and so many seconds (${SECONDS}, at most
+Prints a token by the key in the file, as for sign, for the ledger (main) and so many seconds (${SECONDS}, at most
 ${SECONDS_MAX}). Send it as the header "authorization: Bearer <token>". Whoever sees it can use it until then.
 `;
 

@@ -42,9 +42,18 @@ export function readKeyFile(disk: Disk, directory: string): KeyPair | null {
 
 function readKey(disk: Disk, path: string): KeyPair | null {
   if (!disk.exists(path)) return null;
-  const pair = parseKeyPair(readWhole(disk, path, KEY_FILE_BYTES_MAX).toString());
+  return pairIn(readWhole(disk, path, KEY_FILE_BYTES_MAX).toString(), path);
+}
+
+function pairIn(text: string, path: string): KeyPair {
+  const pair = parseKeyPair(text);
   if (pair === null) throw new KeyFileError(`${path} is damaged; put the key file back from a copy`);
   return pair;
+}
+
+/** The key in the text of such a file, which was read at `path`. */
+export function keyIn(text: string, path: string, create: MakePair): KeyPair {
+  return matching(pairIn(text, path), path, create);
 }
 
 /** The key in a file that is named: none is made in its place. */
@@ -115,7 +124,11 @@ function usableKey(disk: Disk, path: string, create: MakePair): KeyPair | null {
       `${fault} (where that changes nothing, as on file systems without rights of their own, keep it on another; the server's is named by --server-key)`,
     );
   }
-  if (equalBytes(create(found.secret).public, found.public)) return found;
+  return matching(found, path, create);
+}
+
+function matching(pair: KeyPair, path: string, create: MakePair): KeyPair {
+  if (equalBytes(create(pair.secret).public, pair.public)) return pair;
   throw new KeyFileError(`${path} is damaged: its two keys do not belong together; put it back from a copy`);
 }
 

@@ -57,6 +57,29 @@ test('the data comes by standard input where it is not given', async () => {
   expect(JSON.parse(await text(child.stdout)).data).toEqual({ handle: 'ana' });
 });
 
+slow('a key comes through a pipe too, by whatever name the shell gives it, and what is no key is named', async () => {
+  const { file, key } = await makeKeyFile();
+  const damaged = join(freshDirectory(), 'damaged.json');
+  const { secret } = JSON.parse(await printed('keygen'));
+  writeFileSync(damaged, JSON.stringify({ format: 'ed25519-raw', public: key, secret }), { mode: 0o600 });
+  const sign = async (source: string) => {
+    const script = `"$0" "$1" sign '{"handle":"ana"}' --key <(${source})`;
+    const child = spawn('bash', ['-c', script, process.execPath, AYNI, file, damaged]);
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect(err).not.toContain('secret":');
+    return [out, err] as const;
+  };
+  const [out, err] = await sign('cat "$2"');
+  expect([JSON.parse(out).meta.proofs[0].public, err]).toEqual([key, '']);
+  const cases: [source: string, says: string][] = [
+    ['true', 'gives no key'],
+    ['head -c 5000 /dev/zero', 'gives more than a key'],
+    ['head -c 40 "$2"', 'is damaged'],
+    ['cat "$3"', 'do not belong together'],
+  ];
+  for (const [source, says] of cases) expect(await sign(source)).toEqual(['', expect.stringContaining(says)]);
+});
+
 slow('what cannot be used is named, and no secret is shown', async () => {
   const { file } = await makeKeyFile();
   const open = join(freshDirectory(), 'open.json');
