@@ -1,6 +1,6 @@
 /** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
 import { randomBytes } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Disk, type DiskFile, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
 import { NO_LINKS } from '../storage/lock.ts';
 import { errorCode } from '../storage/system-error.ts';
@@ -14,8 +14,8 @@ import { readFilled } from './usage.ts';
  */
 export function writeNew(path: string, pieces: Iterable<string>, disk: Disk = realDisk): void {
   readFilled('--out', path);
-  // The first piece may take long: all books are read for a story.
-  if (disk.exists(path)) throw existsError(path);
+  // The first piece may take long: all books are read for a story. A link that leads nowhere has the name, too.
+  if (disk.readdir(dirname(path)).includes(basename(path))) throw existsError(path);
   // Not its own name and more: that may be as long as a name can be.
   const temporary = join(dirname(path), `ayni-${randomBytes(8).toString('hex')}${TEMPORARY}`);
   const made: string[] = [];

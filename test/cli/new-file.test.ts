@@ -1,5 +1,5 @@
 /** What tools write for whoever called them: whole or not at all, and never in the place of another file. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeNew } from '../../src/cli/new-file.ts';
@@ -32,16 +32,21 @@ test('has its name when all of it is there: a process that was killed left a par
   expect(statSync(path)).toMatchObject({ nlink: 1, mode: 0o100600 });
 });
 
-test('is refused where there is one of its name before the first piece is asked for: a story takes long', () => {
-  const path = join(freshDirectory(), 'story.json');
-  writeFileSync(path, 'of another');
+test('is refused where it cannot have its name before the first piece is asked for: a story takes long', () => {
+  const directory = freshDirectory();
+  const [path, link, nowhere] = ['story.json', 'link.json', 'none/story.json'].map((name) => join(directory, name));
+  writeFileSync(path!, 'of another');
+  symlinkSync('nothing', link!);
   const pieces: Iterable<string> = {
     [Symbol.iterator]() {
       throw new Error('all books were read');
     },
   };
-  expect(() => writeNew(path, pieces)).toThrow(`${path} exists already`);
-  expect(readFileSync(path, 'utf8')).toBe('of another');
+  expect(() => writeNew(path!, pieces)).toThrow(`${path} exists already`);
+  expect(() => writeNew(link!, pieces)).toThrow(`${link} exists already`);
+  expect(() => writeNew(nowhere!, pieces)).toThrow('ENOENT');
+  expect(readFileSync(path!, 'utf8')).toBe('of another');
+  expect(readdirSync(directory)).toEqual(['link.json', 'story.json']);
 });
 
 test('may have a name as long as a name can be', () => {
