@@ -10,7 +10,7 @@ import { findingOf, findingText } from './audit/finding.ts';
 import { givenKey } from './audit/key.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
-import { readArgs, readCount, SWITCH, TEXT } from './usage.ts';
+import { readArgs, readCount, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni verify [dir] [--against <base64>] [--head <file>] [--json] [--other-rules] [--signed-only] [--workers <n>]
 
@@ -64,8 +64,13 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
+/** A file that cannot be read is a slip of whoever named it, and says nothing of the books. */
 function textOf(path: string): string {
-  return readWhole(realDisk, path, HEAD_BYTES_MAX).toString();
+  try {
+    return readWhole(realDisk, readFilled('--head', path), HEAD_BYTES_MAX).toString();
+  } catch (error) {
+    throw new UsageError(`--head: ${(error as Error).message}`);
+  }
 }
 
 function workersOf(text: string | undefined): number {

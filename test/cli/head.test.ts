@@ -188,7 +188,9 @@ describe('ayni verify --head', () => {
     const lie = await verifyHead(whole.directory, { ...whole.heads[9], meta: { proofs: [] } });
     expect([lie.code, lie.out.startsWith('LIE: ')]).toEqual([1, true]);
     const none = await verifyHead(whole.directory, 'x');
-    expect([none.code, none.out, none.err.includes('holds no head')]).toEqual([1, '', true]);
+    expect([none.code, none.out, none.err.includes('holds no head')]).toEqual([2, '', true]);
+    const gone = await ayni('verify', whole.directory, '--head', join(whole.directory, 'gone.json'));
+    expect([gone.code, gone.out, gone.err.includes('--head: ENOENT')]).toEqual([2, '', true]);
   });
 
   test('believes nothing against another key', async () => {

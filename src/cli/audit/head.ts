@@ -6,6 +6,7 @@
 import type { JsonObject } from '../../bridge/json.ts';
 import { decodePublic } from '../../proof/keys.ts';
 import { findLie, type SignedRecord } from '../client.ts';
+import { UsageError } from '../usage.ts';
 import { FoundError } from './finding.ts';
 
 export interface KnownHead {
@@ -19,7 +20,8 @@ export interface KnownHead {
 /** The head in this text, which was read from `file`. Throws an Error where it is none, FoundError where `key` has not signed it. */
 export function readHead(file: string, text: string, key: Uint8Array): KnownHead {
   const envelope = parse(text);
-  if (envelope === null || !isHead(envelope.data)) throw new Error(`${file} holds no head as GET /v2/head gives it`);
+  if (envelope === null || !isHead(envelope.data))
+    throw new UsageError(`--head: ${file} holds no head as GET /v2/head gives it`);
   const data = envelope.data;
   const place = { file, seq: data.seq };
   const lie = lieOf(envelope);
