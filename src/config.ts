@@ -46,7 +46,7 @@ function choice<T extends string>(value: T, choices: readonly T[], help: string)
 function count(value: number, min: number, max: number, help: string): Setting<number> {
   return {
     value,
-    help,
+    help: `${help} (${min} to ${max})`,
     parse(given) {
       const parsed = Number(given);
       // In digits, as everybody reads it, blanks around them or not: Number takes 0x10 and 1e3 too.

@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest';
 import {
   booksRoom,
   ConfigError,
+  configHelp,
   memoryNote,
   readConfig,
   recordsRoom,
@@ -239,6 +240,17 @@ describe('the process', () => {
   ])('refuses %s, and names the setting', (_name, flags) => {
     expect(() => readConfig(flags, {})).toThrow(new RegExp(`^${flags[0]}: `));
     expect(() => readConfig(flags, {})).toThrow(ConfigError);
+  });
+  test('takes of each number from the least to the most that --help tells, its default among them, and no other', () => {
+    const numbers = [...configHelp().matchAll(/^ {2}(--\S+) (\d+) .*\((\d+) to (\d+)\)$/gm)];
+    expect(numbers.length).toBe(Object.values(readConfig([], {})).filter((value) => typeof value === 'number').length);
+    for (const [, flag, ...told] of numbers) {
+      const [value, min, max] = told.map(Number) as [number, number, number];
+      const takes = (given: number) => () => readConfig([`${flag}=${given}`], {});
+      for (const given of [min, value, max]) expect(takes(given)).not.toThrow();
+      for (const given of [min - 1, max + 1])
+        expect(takes(given)).toThrow(`must be a whole number from ${min} to ${max}`);
+    }
   });
   test.each(['AYNI_HOST', 'AYNI_DATA', 'AYNI_PORT'])('refuses %s where it is empty: nobody chose that', (name) => {
     expect(() => readConfig([], { [name]: '' })).toThrow(new RegExp(`^${name}: must`));
