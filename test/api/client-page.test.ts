@@ -1,9 +1,11 @@
 /** What src/http/README.md tells whoever writes a client: what it says of lists, intents and the public package holds. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { issue, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
@@ -106,33 +108,89 @@ test('the package takes a rule away with a shorter list; what replaces leaves it
   expect(list.wallets).toHaveLength(1);
 });
 
+/** The program of the page, at this place, down to where it begins to ask; with what follows it. */
+function python(place: string, then: string | null = null): string {
+  const [code, ...others] = blocksOf(pages, 'python');
+  expect(others).toEqual([]);
+  const here = code!.replaceAll('http://127.0.0.1:4000/v2', place);
+  expect(here).not.toBe(code);
+  return then === null ? here : here.slice(0, here.indexOf('key = Ed25519PrivateKey.generate()')) + then;
+}
+
+async function runPython(program: string): Promise<string> {
+  const child = spawn('python3', ['-c', program], { env: { ...process.env, no_proxy: '*' } });
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return out + err;
+}
+
 test.runIf(hasCryptography)(
   'a program in Python that signs as the page says is refused, or the second time; or believes what is forged',
   async () => {
-    const [code, ...others] = blocksOf(pages, 'python');
-    expect(others).toEqual([]);
-    const here = code!.replaceAll('http://127.0.0.1:4000/v2', server.url);
-    expect(here).not.toBe(code);
-    const run = async (program: string) => {
-      const child = spawn('python3', ['-c', program], { env: { ...process.env, no_proxy: '*' } });
-      const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-      return out + err;
-    };
+    const here = python(server.url);
     const said = "completed ['pending', 'prepared', 'committed', 'completed']\n";
-    expect(await run(here)).toBe(said);
-    expect(await run(here)).toBe(said);
-    const asking = here.slice(0, here.indexOf('key = Ed25519PrivateKey.generate()'));
-    const listed = `${asking}print(len(check(call('GET', '/wallets')[1], call('GET', '/signers/system')[1]['data']['public'])))`;
-    expect(await run(listed)).toBe('1\n');
+    expect(await runPython(here)).toBe(said);
+    expect(await runPython(here)).toBe(said);
+    const SYSTEM = "call('GET', '/signers/system')[1]['data']['public']";
+    const checks = (path: string) => python(server.url, `print(len(check(call('GET', '${path}')[1], ${SYSTEM})))`);
+    expect(await runPython(checks('/wallets'))).toBe('1\n');
     const numbers = await kit.make('wallets', {
       handle: unique('odd'),
-      custom: { all: [1e-7, 0.00001, 1e21, -0, 0.1 + 0.2, -1.5e300] },
+      custom: { all: [1e-7, 0.00001, 1e21, -0, 0.1 + 0.2, -1.5e300, Number.MAX_VALUE] },
     });
-    const checked = `${asking}print(len(check(call('GET', '/wallets/${numbers.data.handle}')[1], call('GET', '/signers/system')[1]['data']['public'])))`;
-    expect(await run(checked)).toBe('1\n');
-    const forged =
-      asking +
-      `answer = call('GET', '/signers/system')[1]; answer['meta']['proofs'][0]['custom']['status'] = 'x'; check(answer, '')`;
-    expect(await run(forged)).toContain('InvalidSignature');
+    expect(await runPython(checks(`/wallets/${numbers.data.handle}`))).toBe('1\n');
+    const forged = python(
+      server.url,
+      `answer = call('GET', '/signers/system')[1]; answer['meta']['proofs'][0]['custom']['status'] = 'x'; check(answer, '')`,
+    );
+    expect(await runPython(forged)).toContain('InvalidSignature');
+    const beyond = ['1e400', '-1e400', '2**1024', '2**1024 - 2**970', '2**1024 - 2**970 - 1', '1e308'];
+    const written = python(server.url, `print([number(value) for value in (${beyond.join()})])`);
+    const whole = '1.7976931348623157e+308';
+    expect(await runPython(written.replaceAll('1e400', "float('inf')"))).toBe(
+      `['null', 'null', 'null', 'null', '${whole}', '1e+308']\n`,
+    );
+  },
+);
+
+test.runIf(hasCryptography)(
+  'a program in Python, in a ledger with rules, is told that what it made is nowhere when it makes it again',
+  async () => {
+    const ledger = unique('ruled');
+    const again = `
+key = Ed25519PrivateKey.generate()
+public = base64.b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+rules = [{'action': 'any', 'record': 'any', 'signer': {'public': public}}, {'action': 'any', 'record': 'any', 'bearer': {'$signer': {'public': public}}}]
+make('ledgers', {'handle': '${ledger}', 'access': rules}, key)
+part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b'=')
+now = int(time.time())
+said = part({'alg': 'EdDSA', 'kid': public}) + b'.' + part({'iss': 'me', 'sub': public, 'aud': '${ledger}', 'iat': now, 'exp': now + 60})
+token = (said + b'.' + base64.urlsafe_b64encode(key.sign(said)).rstrip(b'=')).decode()
+there = {'x-ledger': '${ledger}', 'authorization': 'Bearer ' + token}
+print([make('symbols', {'handle': 'eur', 'factor': 100}, key, **there)['luid'] for turn in (1, 2)])
+`;
+    expect(await runPython(python(server.url, again))).toMatch(/^\['(\$sym\.[\w-]+)', '\1'\]\n$/);
+  },
+);
+
+test.runIf(hasCryptography)(
+  'a program in Python gives up on an answer that was cut off, or that a proxy gave in place of the ledger',
+  async () => {
+    const front = createServer((_request, response) => answers.shift()!(response)).listen(0, '127.0.0.1');
+    await once(front, 'listening');
+    onTestFinished(() => void front.close());
+    const { port } = front.address() as AddressInfo;
+    const type = { 'content-type': 'application/json' };
+    const whole = (response: ServerResponse) => void response.writeHead(200, type).end('{"data":"whole"}');
+    const cut = (response: ServerResponse) =>
+      void response.writeHead(200, { ...type, 'content-length': 500 }).write('{"data":', () => response.destroy());
+    const html = (response: ServerResponse) =>
+      void response.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad Gateway</html>');
+    const dated = (response: ServerResponse) =>
+      void response.writeHead(429, { ...type, 'retry-after': 'Sun, 29 Nov 2026 12:00:00 GMT' }).end('{}');
+    const bare = (response: ServerResponse) => void response.writeHead(431).end();
+    const answers = [cut, html, dated, (response: ServerResponse) => void response.destroy(), whole, bare];
+    const asks = "time.sleep = lambda seconds: None\nprint(call('GET', '/'), call('GET', '/'))";
+    expect(await runPython(python(`http://127.0.0.1:${port}`, asks))).toBe("(200, {'data': 'whole'}) (431, None)\n");
+    expect(answers).toEqual([]);
   },
 );
