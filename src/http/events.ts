@@ -148,6 +148,10 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query ?? '');
+  // Of two signals one was told, and what is to be asked on from stood behind the events of the other.
+  const twice = ['after', 'wait', 'signal'].find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) return refuse('api.query-malformed', `${twice} may be given once`);
+  if (query.page.index !== 0) return refuse('api.query-malformed', 'events go on by after, and have no page.index');
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
   const [, seq, from = '0', mark = null] = AFTER.exec(after) ?? [];
   if (seq === undefined)

@@ -144,7 +144,7 @@ function spreadJson(prefix: readonly string[], text: string, pairs: Pair[]): voi
   if (text.trim() === '') return;
   const parsed = parseJson(Buffer.from(text), JSON_DEPTH_MAX, PAIRS_MAX);
   if (parsed.refusal !== undefined || !isObject(parsed.value)) {
-    throw malformed(`${prefix[0]} must be an object, or be written with dots: ${prefix[0]}.<member>=<value>`);
+    throw malformed(`${prefix[0]} must be a JSON object, or be written with dots: ${prefix[0]}.<member>=<value>`);
   }
   spread(prefix, parsed.value, pairs);
 }
@@ -163,11 +163,17 @@ function spread(segments: readonly string[], value: unknown, pairs: Pair[]): voi
   }
 }
 
+/** What the page of an answer has; its total asks for nothing. */
+const PAGE_MEMBERS = new Set(['index', 'limit', 'total']);
+
 function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] {
   const page = { index: 0, limit: Math.min(PAGE_LIMIT_DEFAULT, limitMax) };
   const errors: Fault[] = [];
   for (const { segments, text } of pairs) {
-    if (segments[0] !== 'page' || segments.length !== 2) continue;
+    if (segments[0] !== 'page') continue;
+    // Passed by, the `number` of another service's pages would have this one give its first for ever.
+    if (segments.length !== 2 || !PAGE_MEMBERS.has(segments[1]!))
+      throw malformed('page has index and limit, and no more');
     if (segments[1] === 'index') page.index = readInteger('index', text, 0, Number.MAX_SAFE_INTEGER, errors);
     if (segments[1] === 'limit') page.limit = readInteger('limit', text, 1, limitMax, errors);
   }

@@ -81,10 +81,15 @@ describe('what happened in a ledger', () => {
     const { at, own } = await ledgerOfItsOwn();
     const made: string[] = [];
     for (let n = 0; n < 8; n++) made.push(await own.wallet({ custom: { text: 'x'.repeat(1_000_000) } }));
-    const first = await ask(at, 'after=0&signal=wallet-created');
-    expect(first.data).toHaveLength(5);
-    const rest = await ask(at, `after=${first.page.after}&signal=wallet-created`);
-    expect([...first.data, ...rest.data].map(({ data }) => data.wallet.data.handle)).toEqual(made);
+    const told: string[] = [];
+    for (let after = '0'; told.length < made.length; ) {
+      const { data, page } = await ask(at, `after=${after}&signal=wallet-created`);
+      // Fewer, where the machine is slow.
+      expect(data.length).toBeLessThanOrEqual(5);
+      told.push(...data.map((event: Json) => event.data.wallet.data.handle));
+      after = page.after;
+    }
+    expect(told).toEqual(made);
   });
 
   test('and a thread, with what its routes did', async () => {
@@ -168,13 +173,19 @@ describe('what happened in a ledger', () => {
     expect(reasonOf(await at.get('/events'))).toEqual([403, 'auth.forbidden']);
   });
 
-  test.each(['after=-1', 'after=x', 'after=1.2.3', 'after=1.', 'wait=-1', 'wait=x', 'page.limit=0', 'page.limit=101'])(
-    '%s is refused',
-    async (query) => {
-      const why = query.startsWith('page') ? [422, 'record.schema-invalid'] : [400, 'api.query-malformed'];
-      expect(reasonOf(await client.get(`/events?${query}`))).toEqual(why);
-    },
-  );
+  test.each(['page.limit=0', 'page.limit=101'])('%s is outside', async (query) => {
+    expect(reasonOf(await client.get(`/events?${query}`))).toEqual([422, 'record.schema-invalid']);
+  });
+
+  test.each([
+    ...['after=-1', 'after=x', 'after=1.2.3', 'after=1.', 'wait=-1', 'wait=x'],
+    // Of these one was taken, and what is to be asked on from was past what the other meant.
+    ...['signal=wallet-created&signal=intent-updated', 'after=0&after=99', 'wait=0&wait=1'],
+    // The page was the first, whichever was asked for.
+    ...['page.index=1', 'page.number=1'],
+  ])('%s is refused', async (query) => {
+    expect(reasonOf(await client.get(`/events?${query}`))).toEqual([400, 'api.query-malformed']);
+  });
 });
 
 describe('who waits', () => {
