@@ -3,7 +3,8 @@
  * it tells of, of every operation there is.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { Bank, reportOf } from '../support/bank.ts';
 import {
   bearer,
   type Client,
@@ -15,6 +16,7 @@ import {
   type Reply,
   record,
 } from '../support/client.ts';
+import { openHook } from '../support/hook.ts';
 import { limit, makeKit, openLedger, proofFor, segment, transfer, unique } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { NOWHERE, SAMPLES } from '../support/samples.ts';
@@ -87,11 +89,11 @@ class Judge {
     this.seen.add(`${told.id} ${reply.status}`);
     const schema = answer.content?.['application/json'].schema;
     expect(reply.text === '', where).toBe(schema === undefined);
-    if (schema !== undefined) this.#judge(schema, reply.body, where);
+    if (schema !== undefined) this.holds(schema, reply.body, where);
     return reply;
   }
 
-  #judge(schema: Json, body: Json, where: string): void {
+  holds(schema: Json, body: Json, where: string): void {
     const check: ValidateFunction =
       schema.$ref === undefined ? this.ajv.compile(schema) : this.ajv.getSchema(`ayni${schema.$ref}`)!;
     if (!check(body)) throw new Error(`${JSON.stringify(check.errors, null, 1)}\n${where}`);
@@ -403,4 +405,73 @@ slow('a refusal is not as is told, or is told and never comes', async () => {
       .map((status) => `${id} ${status}`),
   );
   expect(missed).toEqual([]);
+});
+
+// ---------------------------------------------------------------- what others are sent
+
+test('a call of a bridge, a webhook or an effect is not as is told, or none of a sort was made', async () => {
+  const hook = await openHook();
+  onTestFinished(() => hook.close());
+  const server = await serverOfTest();
+  const document = await documentOf(server);
+  const judge = new Judge(server, document);
+  const kit = makeKit(connect(server), keys);
+  const { client } = judge;
+  const usd = await kit.symbol();
+
+  const signals = new Set<string>();
+  const tell = async (signal: string, action: Json) => {
+    await kit.make('effects', { handle: signal, signal, action });
+    signals.add(signal);
+  };
+  for (const signal of [
+    'wallet-created',
+    'wallet-dropped',
+    'wallet-proofs-added',
+    'balance-received',
+    'intent-updated',
+  ])
+    await tell(signal, { schema: 'webhook', endpoint: `${hook.url}/hook` });
+  const bank = await Bank.open({ client, kit, hook, symbol: usd }, { traits: ['statuses'] });
+  await tell('wallet-limited', { schema: 'bridge', bridge: bank.bridge });
+
+  const [ana, theirs] = [await kit.funded(usd, 100), await bank.wallet()];
+  const record = (await client.get(`/wallets/${ana}`)).body;
+  await client.post(`/wallets/${ana}/proofs`, proofFor(record, keys, { comment: 'seen' }));
+  const empty = (await client.get(`/wallets/${await kit.wallet()}`)).body;
+  await client.post(`/wallets/${empty.data.handle}/drop`, kit.dropBody(empty));
+  const send = async (source: string | Json, target: string | Json) =>
+    (await kit.send([{ action: 'transfer', source, target, symbol: usd, amount: 5 }])).body;
+  const report = async (intent: Json, what: 'debits' | 'credits', status: string) =>
+    client.post(
+      `/intents/${intent.data.handle}/proofs`,
+      reportOf(intent, await bank.entry(intent, what), bank.keys, { status }),
+    );
+  const paid = await send({ handle: ana, custom: { purpose: 'rent' } }, theirs);
+  await report(paid, 'credits', 'prepared');
+  await bank.asked(paid, 'credits', 'commit');
+  const failed = await send(theirs, ana);
+  await report(failed, 'debits', 'failed');
+  await bank.asked(failed, 'debits', 'abort');
+
+  const hooks = Object.entries<Json>(document.webhooks);
+  const judged = new Set<string>();
+  const WAYS: [name: string, method: string, path: RegExp][] = [
+    ['prepareDebit', 'POST', /\/debits$/],
+    ['prepareCredit', 'POST', /\/credits$/],
+    ['commitEntry', 'POST', /\/commit$/],
+    ['abortEntry', 'POST', /\/abort$/],
+    ['tellIntent', 'PUT', /\/intents\/[^/]+$/],
+    ['tellEvent', 'POST', /^\/hook$|\/effects\/[^/]+$/],
+  ];
+  expect(hooks.map(([name]) => name)).toEqual(WAYS.map(([name]) => name));
+  const isAll = () => judged.size === WAYS.length && signals.size === 0;
+  for (let at = 0; !isAll(); at++) {
+    const call = (await hook.waitFor(() => true, at + 1))[at]!;
+    const [name, method] = WAYS.find(([, method, path]) => call.method === method && path.test(call.path))!;
+    const { [method.toLowerCase()]: told } = document.webhooks[name];
+    judge.holds(told.requestBody.content['application/json'].schema, call.body, `${name} ${call.path} ${call.text}`);
+    judged.add(name);
+    if (name === 'tellEvent') signals.delete(call.body.data.signal);
+  }
 });

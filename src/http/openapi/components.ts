@@ -206,6 +206,23 @@ const row = (data: Schema, prefix: string, meta = object({ moment: Moment })) =>
 
 const list = (items: Schema, page = 'Page') => answer(array(items), { page: ref(page) });
 
+/** Of each signal: with the record under the name of its kind, and what else there is. */
+function eventContent(): Schema {
+  const signals = (...those: string[]) => among(those);
+  const of = (signal: Schema, members: Members) => object({ handle: text(), signal, ...members });
+  const party = { wallet: ref('Wallet'), symbol: ref('Symbol'), intent: ref('Intent') };
+  return anyOf([
+    ...KINDS.flatMap(({ name }, kind) => [
+      of(signals(...['created', 'updated', 'dropped'].map((end) => `${name}-${end}`)), {
+        [name]: ref(singularOf(kind as Kind)),
+      }),
+      of(signals(`${name}-proofs-added`), { [name]: Address, proofs: array(Proof) }),
+    ]),
+    of(signals('balance-received'), { ...party, amount: Amount }),
+    of(signals('wallet-limited'), { ...party, amount: LimitAmount, metric: among(METRICS) }),
+  ]);
+}
+
 function answerSchemas(): Record<string, Schema> {
   const proofs = array(Proof);
   const RECORD_META = { proofs, moment: Moment, owners: array(Public), labels: optional(array(text())) };
@@ -220,7 +237,7 @@ function answerSchemas(): Record<string, Schema> {
     RecordVersionMeta: object({ ...RECORD_META, status: text(), ...CHANGE_META }),
     IntentVersionMeta: object({ ...RECORD_META, ...INTENT_META, ...CHANGE_META }),
     Page: object({ index: integer({ minimum: 0 }), limit: integer({ minimum: 1 }), total: optional(integer()) }),
-    EventPage: object({ after: anyOf([integer({ minimum: 0 }), text()]), limit: integer({ minimum: 1 }) }),
+    EventPage: object({ after: text(), limit: integer({ minimum: 1 }) }),
     Status: answer(
       object({
         handle: text(),
@@ -235,7 +252,18 @@ function answerSchemas(): Record<string, Schema> {
     Head: answer(object({ seq: integer({ minimum: 0 }), chain: Digest, moment: Moment })),
     Balance: row(object({ ...slot, schema: among(['available', 'reserved']), amount: LimitAmount }), 'wbl'),
     Limit: row(object({ ...slot, metric: among(METRICS), amount: LimitAmount }), 'wbl'),
-    Event: answer(object({ handle: text(), signal: Signal }, OPEN), { seq: integer({ minimum: 1 }) }),
+    EventContent: eventContent(),
+    SentEvent: answer(ref('EventContent')),
+    Event: answer(ref('EventContent'), { seq: integer({ minimum: 1 }) }),
+    BridgeParty: object({ handle: Address }, OPEN),
+    BridgeEntry: answer(
+      object({
+        ...{ handle: text(), schema: among(['debit', 'credit']), amount: Amount, symbol: ref('BridgeParty') },
+        ...{ source: optional(ref('BridgeParty')), target: optional(ref('BridgeParty')) },
+        ...{ inputs: array(integer({ minimum: 0 })), intent: ref('Intent') },
+      }),
+    ),
+    BridgeStep: answer(object({ handle: text(), action: among(['commit', 'abort']), intent: ref('Intent') })),
     Delivery: row(
       object({
         effect: Address,
@@ -264,7 +292,12 @@ function answerSchemas(): Record<string, Schema> {
       object({
         reason: among(Object.keys(REASONS)),
         detail: text(),
-        custom: optional(object({ errors: optional(array(ref('SchemaError'))) }, OPEN)),
+        custom: optional(
+          object({
+            ...{ errors: optional(array(ref('SchemaError'))), proof: optional(integer({ minimum: 0 })) },
+            ...{ luid: optional(Luid), hash: optional(Hash) },
+          }),
+        ),
       }),
     ),
     BalanceList: list(ref('Balance')),

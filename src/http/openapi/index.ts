@@ -26,6 +26,7 @@ import { componentSchemas } from './components.ts';
 import { bodyExamples, EXAMPLES } from './examples.ts';
 import { ref, singularOf } from './names.ts';
 import { type Operation, operationOf, refusalsOf } from './operations.ts';
+import { webhooks } from './outward.ts';
 
 export interface Described {
   readonly limits: SchemaLimits;
@@ -57,8 +58,10 @@ export function describeInterface(described: Described): string {
     tags: [
       { name: 'server', description: 'The server, and what happened in a ledger.' },
       ...KINDS.flatMap(({ path }, kind) => (path === '' ? [] : [{ name: path, description: tagText(kind as Kind) }])),
+      { name: 'outward', description: 'What the server sends to others, signed by it, at least once.' },
     ],
     paths: pathItems(routes),
+    webhooks: webhooks(),
     components: {
       schemas: { ...schemas, FilterValue: filterValue(), ...Object.fromEntries(filters) },
       parameters: parameters(described.pageLimitMax),

@@ -90,15 +90,22 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
   Head: { says: 'The end of the books: who keeps it can tell for ever whether what came before was changed.' },
   Balance: { says: 'What a wallet has of a symbol, free (`available`) or set aside (`reserved`).' },
   Limit: { says: 'What a wallet may have, owe or move of a symbol.' },
-  Event: {
-    says: 'Something that happened: `data` has the record under the name of its kind, and with credits `amount`, `wallet`, `symbol` and `intent`.',
+  Event: { says: 'Something that happened; `seq` is the entry it is told from.' },
+  SentEvent: { says: 'The same, as effects tell it.' },
+  EventContent: {
+    says: 'By its `signal`: the record under the name of its kind as it was right then, with `-proofs-added` its handle and the proofs; of what moved or limits a balance, which that is.',
   },
+  BridgeParty: { says: 'As the claims name it, else by its handle.' },
+  BridgeEntry: {
+    says: 'What a bridge is to prepare: its part in an intent, in the claims that `inputs` number. It reports by a proof added to the intent, whose `custom` is `{handle, status, moment}`.',
+  },
+  BridgeStep: { says: 'What becomes of an entry that a bridge was asked to prepare; it reports on that as well.' },
   Delivery: { says: 'What became of an event that an effect was to tell.' },
   GrantingRule: { says: 'A rule that grants what was asked, without whom it names.' },
   Accepted: { says: 'It is being tried again.' },
   SchemaError: { says: 'One thing that is wrong with a body, as ajv tells it.' },
   Error: {
-    says: 'Why a request was not done: `reason` is for programs, `detail` for people. `custom.errors` tells all that is wrong with a body.',
+    says: 'Why a request was not done: `reason` is for programs, `detail` for people. In `custom`, `errors` tells all that is wrong with a body, `proof` which proof is, and `luid` and `hash` what is there already.',
   },
 };
 
