@@ -182,19 +182,31 @@ export function createdText(
 /** With `Prefer: wait`: the intent in its final status, or as far as it came in the time asked for. */
 function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: string, wait: number): void {
   const { house } = call;
-  const headers: Header[] = [['preference-applied', `wait=${wait}`]];
   const status = statusAfter(entry.outcome);
   if (isFinal(status)) {
     const version = { entry, added: [], before: 0 };
     const late = `,${outcomeText(entry.outcome, version, content.hashHex, house.sealer)}`;
-    return call.reply.send(201, createdText(call, content, entry, digest, status, late, isRouted(version)), headers);
+    return call.reply.send(
+      201,
+      createdText(call, content, entry, digest, status, late, isRouted(version)),
+      preferenceApplied(wait),
+    );
   }
-  const row = findRecord(house.state, call.ledger, Kind.intent, entry.luid);
+  sendOnceFinal(call, 201, findRecord(house.state, call.ledger, Kind.intent, entry.luid), entry.luid, wait);
+}
+
+/** The intent in this row once it is final, or after so many seconds. */
+function sendOnceFinal(call: Call, status: number, row: number, luid: string, wait: number): void {
+  const { house, reply } = call;
+  const send = () => sendRow(call, status, row, preferenceApplied(wait));
   // With the rest of its thread it may have come to its end in the same batch.
-  if (!house.state.open.has(row)) return sendRow(call, 201, row, headers);
-  const tell = () => guarded(call, () => sendRow(call, 201, row, headers));
-  call.reply.sort = 'wait';
-  call.reply.whenGone(house.waiters.watch(entry.luid, wait * 1000, tell));
+  if (!house.state.open.has(row)) return send();
+  reply.sort = 'wait';
+  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => guarded(call, send)));
+}
+
+function preferenceApplied(wait: number): Header[] {
+  return [['preference-applied', `wait=${wait}`]];
 }
 
 /** The seconds of `Prefer: wait=…`, or null. */
@@ -314,13 +326,15 @@ function proofWrite(
     luid: luidOf(call),
     ...what,
   };
+  const wait = route.kind === Kind.intent ? waitAsked(call) : null;
   const done = (entries: Entry[]) => {
-    const { ledger, kind, caller, hash, proof } = command;
+    const { ledger, kind, caller, luid, hash, proof } = command;
     // A proof that stands on the record may be sent by whoever has read or recorded it, as often as they like: without the
     // right to read it is no way to hear what became of the record since.
     const isTold = entries.length > 0 || isAllowed(house.state, ledger, 'read', kind, row, caller);
-    if (isTold) sendRow(call, 200, row);
-    else sendAsItWas(call, row, hash, proof);
+    if (!isTold) sendAsItWas(call, row, hash, proof);
+    else if (wait === null) sendRow(call, 200, row);
+    else sendOnceFinal(call, 200, row, luid, wait);
   };
   return { submission: { command, checks, seals: NO_BYTES }, done };
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { Bank, inStatus, readIntent, report, type Town } from '../support/bank.ts';
 import { type Json, makeKeys, verifyRecord } from '../support/client.ts';
 import type { Call } from '../support/hook.ts';
-import { destroy, issue, pause, reasonOf, segment, statuses, transfer, until } from '../support/kit.ts';
+import { destroy, issue, pause, proofFor, reasonOf, segment, statuses, transfer, until } from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 import { slow } from '../support/slow.ts';
 
@@ -134,6 +134,26 @@ describe('the record of a bridge', () => {
     expect(reasonOf(await drop())).toEqual([422, 'record.drop-rejected']);
     await settle(bank, intent, 'debits');
     expect((await drop()).status).toBe(204);
+  });
+
+  test('who commits a hold waits for its end with that word, as who sends one', async () => {
+    const bank = await Bank.open(town);
+    const [wallet, target] = [await bank.wallet(), await town.kit.wallet()];
+    const claims = [transfer(wallet, target, town.symbol, 25)];
+    const hold = (await town.kit.send(claims, { data: { config: { commit: 'manual' } } })).body;
+    const say = (action: string, prefer: string) =>
+      client.post(`/intents/${hold.data.handle}/proofs`, proofFor(hold, keys, { action }), { prefer });
+    const entry = await bank.entry(hold, 'debits');
+    await report(client, hold, entry, bank.keys, 'prepared');
+    await inStatus(client, hold, 'prepared');
+    const committed = say('commit', 'wait=20');
+    await bank.asked(hold, 'debits', 'commit');
+    const meanwhile = await say('commit', 'wait=0');
+    expect([meanwhile.body.meta.status, meanwhile.headers.get('preference-applied')]).toEqual(['committed', 'wait=0']);
+    await report(client, hold, entry, bank.keys, 'committed');
+    const { status, body, headers } = await committed;
+    expect([status, body.meta.status, headers.get('preference-applied')]).toEqual([200, 'completed', 'wait=20']);
+    expect((await say('commit', 'wait=20')).body.meta.status).toBe('completed');
   });
 
   test('with the trait statuses is told how its intents go on, and of no others', async () => {

@@ -167,7 +167,7 @@ const JSON_TYPE = 'application/json';
 function answerObject({ action, kind }: RouteRow, { schema, description }: Operation['answer']) {
   if (schema === null) return { description };
   const content = { [JSON_TYPE]: { schema: schema === 'Text' ? { type: 'string' } : ref(schema) } };
-  const waits = action === 'create' && kind === Kind.intent;
+  const waits = (action === 'create' || action === 'proof') && kind === Kind.intent;
   return { description, ...(waits && { headers: { 'Preference-Applied': PREFERENCE } }), content };
 }
 

@@ -99,6 +99,7 @@ const SAID: Record<Action, (route: RouteRow) => Operation> = {
     id: route.path.endsWith('/sign') ? `sign${nameOf(route)}` : `add${nameOf(route)}Proof`,
     summary: `Add a proof to ${whichOf(route)}: a signature, a status, labels`,
     description: 'The proof is over the hash of the record as it is, and is the whole body.',
+    ...(route.kind === Kind.intent && { parameters: ['Prefer'] }),
     body: body('Proof'),
     answer: ok(singularOf(route.kind), 'The record with the proof.'),
   }),
