@@ -92,7 +92,8 @@ export function openBody(
   if (later !== null) return refuseShape(later);
   const hashHex = sha256Hex(data);
   if (hash !== hashHex && hash.toLowerCase() !== hashHex) {
-    return refuse('crypto.hash-invalid', 'hash is not the SHA-256 of the canonical form of data');
+    const detail = 'hash is not the SHA-256 of the canonical form of data, which is the one expected';
+    return refuse('crypto.hash-invalid', detail, { expected: hashHex });
   }
   const proofsSent = meta.proofs ?? [];
   const isOwn = (proof: ProofBody) => proof.public === sealer.publicText;

@@ -65,7 +65,7 @@ const CURLY = 0x20;
  */
 export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MAX): Parsed {
   if (bytes.length === 0) return malformed('body is empty, a JSON value is expected');
-  if (!isUtf8(bytes)) return malformed('body is not valid UTF-8');
+  if (!isUtf8(bytes)) return malformed('body is not valid UTF-8; it is sent as it is, not compressed');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return malformed('body must not begin with a byte order mark');
   }

@@ -228,10 +228,15 @@ function readClaims(payload: Record<string, unknown>): Claims | Refusal {
   return { iss, sub, aud, iat, exp, nbf, jti, hsh };
 }
 
+/** Milliseconds since 1970, of any moment after March 1973, would be a year after 5000 in seconds. */
+const MS_MIN = 1e11;
+const inMs = (time: number) => (time < MS_MIN ? '' : ': its times are to be in seconds');
+
 /** What changes from request to request: times and the ledger spoken to. */
 function checkClaims(token: Known, context: TokenContext): Token | Refusal {
   if (token.exp < context.now) return unauthorized('token is expired');
-  if (token.iat > context.now + TOKEN_SKEW_SECONDS) return unauthorized('token is issued in the future');
+  if (token.iat > context.now + TOKEN_SKEW_SECONDS)
+    return unauthorized(`token is issued in the future${inMs(token.iat)}`);
   if (token.nbf !== null && token.nbf > context.now + TOKEN_SKEW_SECONDS) return unauthorized('token is not valid yet');
   if (token.aud !== context.audience) return unauthorized('token is for another ledger');
   return token;
@@ -250,7 +255,7 @@ export function checkRequestHash(token: Token, request: HashedRequest): Refusal 
   const headers: Record<string, string> = Object.create(null);
   for (const name of names) {
     const value = request.header(name);
-    if (value === '') return unauthorized('token covers a header that the request does not have');
+    if (value === '') return unauthorized(`token covers the header ${name}, which the request does not have`);
     headers[name] = value;
   }
   const { method, url } = request;

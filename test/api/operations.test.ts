@@ -388,6 +388,8 @@ describe('11 DELETE /effects/{id}', () => {
     const effect = await makeEffect();
     const reply = await client.del(`/effects/${effect.data.handle}`, { ...kit.dropBody(effect), hash: hashOf({}) });
     expect([reply.status, reply.body.data.reason]).toEqual([422, 'crypto.hash-invalid']);
+    // In another language there is nothing else to see by which member it was that was written otherwise.
+    expect(reply.body.data.custom).toEqual({ expected: kit.dropBody(effect).hash });
   });
   test('404 for an effect that is not there', async () => {
     const reply = await client.del('/effects/nobody', record({ parent: hashOf({}) }, keys));

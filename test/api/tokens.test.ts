@@ -94,6 +94,14 @@ describe('refused, though nothing asks for a token here', () => {
     ['an hsh that is none', () => makeToken(claims({ hsh: 'x' }), keys)],
   ])('%s', async (_name, token) => expectRefused(token()));
 
+  test('times in milliseconds, and why is told', async () => {
+    const reply = await ask(makeToken(claims({ iat: now() * 1000, exp: now() * 1000 + 60_000 }), keys));
+    expect([reply.status, reply.body.data.detail]).toEqual([
+      401,
+      'token is issued in the future: its times are to be in seconds',
+    ]);
+  });
+
   test('HS256 keyed with the public key', async () => {
     const text = `${part({ alg: 'HS256', kid: keys.public })}.${part(claims())}`;
     for (const secret of [keys.public, Buffer.from(keys.public, 'base64')]) {

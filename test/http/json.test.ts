@@ -44,9 +44,21 @@ describe('refused before the parser sees it', () => {
   test.each([
     ['nothing', Buffer.alloc(0), 'body is empty, a JSON value is expected'],
     ['a byte order mark', Buffer.from('\ufeff{}'), 'body must not begin with a byte order mark'],
-    ['broken UTF-8 in a string', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'body is not valid UTF-8'],
-    ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'body is not valid UTF-8'],
-    ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'body is not valid UTF-8'],
+    [
+      'broken UTF-8 in a string',
+      Buffer.from([0x22, 0xc3, 0x28, 0x22]),
+      'body is not valid UTF-8; it is sent as it is, not compressed',
+    ],
+    [
+      'an encoded surrogate',
+      Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]),
+      'body is not valid UTF-8; it is sent as it is, not compressed',
+    ],
+    [
+      'an overlong slash',
+      Buffer.from([0x22, 0xc0, 0xaf, 0x22]),
+      'body is not valid UTF-8; it is sent as it is, not compressed',
+    ],
     ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), 'body is not valid JSON'],
     ['65 arrays', Buffer.from(`${'['.repeat(65)}${']'.repeat(65)}`), 'body is nested deeper than 64 levels'],
     ['65 objects', Buffer.from(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`), 'body is nested deeper than 64 levels'],

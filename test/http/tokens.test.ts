@@ -427,6 +427,12 @@ describe('hsh', () => {
     expect([reason('{"__proto__":"v"}'), reason('{}')]).toEqual(['good', 'auth.unauthorized']);
   });
 
+  test('covers a header that the request lacks, and does not say which', () => {
+    const request = { method: 'GET', url: '/', body: null, header: (name: string) => (name === 'x-ledger' ? 'a' : '') };
+    const { detail } = refusalOf(tokenWith(`${'0'.repeat(64)}:x-ledger,Prefer`), request)!;
+    expect(detail).toBe('token covers the header prefer, which the request does not have');
+  });
+
   test('covers names of 1024 characters together, and no more', () => {
     const reason = (length: number) => {
       const name = 'h'.repeat(length);

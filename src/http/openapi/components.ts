@@ -295,7 +295,7 @@ function answerSchemas(): Record<string, Schema> {
         custom: optional(
           object({
             ...{ errors: optional(array(ref('SchemaError'))), proof: optional(integer({ minimum: 0 })) },
-            ...{ luid: optional(Luid), hash: optional(Hash) },
+            ...{ luid: optional(Luid), hash: optional(Hash), expected: optional(Hash) },
           }),
         ),
       }),

@@ -105,7 +105,7 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
   Accepted: { says: 'It is being tried again.' },
   SchemaError: { says: 'One thing that is wrong with a body, as ajv tells it.' },
   Error: {
-    says: 'Why a request was not done: `reason` is for programs, `detail` for people. In `custom`, `errors` tells all that is wrong with a body, `proof` which proof is, and `luid` and `hash` what is there already.',
+    says: 'Why a request was not done: `reason` is for programs, `detail` for people. In `custom`, `errors` tells all that is wrong with a body, `proof` which proof is, `luid` and `hash` what is there already, and `expected` which hash the data has.',
   },
 };
 
