@@ -136,10 +136,10 @@ if len(sys.argv) != 3: sys.exit(__doc__)
 sys.excepthook = lambda kind, error, _: print('NOT PROVEN: no story as `ayni export` writes it:', kind.__name__, error, file=sys.stderr)
 expect(re.fullmatch('[A-Za-z0-9+/]{43}=', sys.argv[2]), 'the key must be the base64 of 32 bytes')
 def once(members): expect(len(dict(members)) == len(members), 'a member that is there twice'); return dict(members)
-story, server = json.load(open(sys.argv[1], encoding='utf-8'), object_pairs_hook=once), raw(sys.argv[2])
+def exact(text): expect(decimal.Decimal(text) == decimal.Decimal(repr(float(text))), 'a number that readers take for different ones'); return float(text)
+story, server = json.load(open(sys.argv[1], encoding='utf-8'), object_pairs_hook=once, parse_float=exact), raw(sys.argv[2])
 record, head, chain, lines = (only('format server record versions entries chain head', story)[name] for name in ('record', 'head', 'chain', 'entries'))
-expect(story['format'] in ('ayni-story-1', 'ayni-story-2', 'ayni-story-3'), 'it is of another format')
-expect(raw(story['server']) == server, 'it is of another server')
+expect(story['format'] in ('ayni-story-1', 'ayni-story-2', 'ayni-story-3'), 'it is of another format'), expect(raw(story['server']) == server, 'it is of another server')
 entries = [raw(only('bytes seq', line)['bytes']) for line in lines]
 expect(all(one['seq'] < next['seq'] for one, next in zip(lines, lines[1:])), 'entries that are not in order')
 read = [entry(e) for e in entries]

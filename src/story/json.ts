@@ -27,6 +27,7 @@ const SPACE = /[ \t\n\r]*/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a text of JSON has none, they must be found
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 const HEX = /[0-9a-fA-F]{4}/y;
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
@@ -180,8 +181,17 @@ function readNumber(reader: Reader): number {
   const [text, fraction, exponent] = match;
   const value = Number(text);
   const isWhole = fraction === undefined && exponent === undefined;
-  const isExact = isWhole ? text === '-0' || `${value}` === text : Number.isFinite(value);
+  const isExact = isWhole ? text === '-0' || `${value}` === text : decimalOf(text) === decimalOf(`${value}`);
   expect(isExact, 'a number that readers take for different ones');
   // Of 0 there are two, which are written alike.
   return value === 0 ? 0 : value;
+}
+
+/** What a number is to the last digit, however it is written: of a double the shortest that is nearest to it alone. */
+function decimalOf(text: string): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const short = digits.replace(/0+$/, '');
+  if (short === '') return whole === '' ? text : '0';
+  return `${sign}${short}e${Number(exponent) - fraction.length + digits.length - short.length}`;
 }

@@ -456,6 +456,25 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(missed, againWith()).toEqual([]);
   });
 
+  test('no number can be written so that another reader takes it for another, though a double is the same', () => {
+    const honest = story('wallets', 'ana');
+    const edits = [
+      ['"numbers":[1.5,', '"numbers":[1.4999999999999999999,'],
+      ['123456.75', '123456.7500000000000001'],
+      ['100000000000000000000]', '100000000000000000001]'],
+      ['100000000000000000000]', '100000000000000000001.0]'],
+      ['5e-324', '4.0e-324'],
+    ] as const;
+    const texts = edits.map(([from, to]) => honest.replace(from, to));
+    expect(new Set([honest, ...texts]).size).toBe(texts.length + 1);
+    for (const text of texts) expect(JSON.parse(text)).toEqual(JSON.parse(honest));
+    for (const { code } of check(texts)) expect(code).toBe(1);
+    // As programs write them that read and kept it.
+    const kept = honest.replace('"numbers":[1.5,1e+21,1e-7', '"numbers":[1.50,1E+21,1e-07');
+    expect(kept).not.toBe(honest);
+    expect(check([kept])[0]!.code).toBe(0);
+  });
+
   test('nothing can be left out, put twice, or put elsewhere', () => {
     const text = story('anchors', 'moved');
     const good = JSON.parse(text);

@@ -128,6 +128,10 @@ describe('texts that readers read differently are wrong', () => {
     ['a whole number past 2^53', '{"a":9007199254740993}'],
     ['a whole number that is written with an exponent', '{"a":1000000000000000000000}'],
     ['a number past the double', '{"a":1e999}'],
+    ['a number nearer to nothing than a double', '{"a":1e-400}'],
+    ['an amount that is a little less to all who read decimals', '{"a":249.99999999999999}'],
+    ['a whole number past 2^53 with a point', '{"a":12345678901234567999.0}'],
+    ['a fraction with digits that no double has', '{"a":0.49999999999999999999}'],
   ])('%s', (_, text) => {
     expect(verdictOf(hashed(text))).toBe('wrong');
   });
@@ -136,6 +140,7 @@ describe('texts that readers read differently are wrong', () => {
     '{"a":-0}',
     '{"a":1e21}',
     '{"a":1.0}',
+    '{"a":[0.0,-0.0,0e5,250.50,1E-07,1.5e+3,-2.50e-300,0.1,5e-324,1.7976931348623157e308]}',
     '{"a":123456789012345680000}',
     '{"a":"\\ud800"}',
     '{"__proto__":{"a":1}}',
