@@ -16,6 +16,7 @@ import { END_FILE, endDamage } from '../storage/known-end.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
 import { DamageError, journalStart, listSegments } from '../storage/segments.ts';
 import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
+import { plain } from '../story/shown.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
 import { readArgs, readCount, TEXT, UsageError } from './usage.ts';
@@ -82,7 +83,7 @@ function printEntries(pinned: Pinned, directory: string, choice: Choice): number
       isPast = seq >= choice.to;
       if (seq < from || seq > choice.to || !choice.holds(entry)) return;
       found++;
-      process.stdout.write(`${JSON.stringify(shown(entry, seq))}\n`);
+      process.stdout.write(`${plain(JSON.stringify(shown(entry, seq)))}\n`);
     },
   });
   for (const _ of steps) if (isPast) break;
@@ -139,7 +140,7 @@ interface Held {
 }
 
 function printPlan(pinned: Pinned, directory: string): number {
-  const say = (text: string) => process.stdout.write(`${text}\n`);
+  const say = (text: string) => process.stdout.write(`${plain(text)}\n`);
   const line = (name: string, what: string) => say(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}`);
   const names = pinned.readdir(directory);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { encodeBase64 } from '../proof/keys.ts';
 import { readWhole, realDisk } from '../storage/disk.ts';
+import { plain } from '../story/shown.ts';
 import { type AuditReport, audit, type HeadReport } from './audit/audit.ts';
 import { findingOf, findingText } from './audit/finding.ts';
 import { givenKey } from './audit/key.ts';
@@ -52,13 +53,13 @@ export async function run(args: string[]): Promise<number> {
       ...(head !== null && { head }),
     });
     process.stdout.write(isJson ? jsonText(directory, report) : tableText(directory, report, isSignedOnly));
-    return report.finding === null && report.head?.isProven !== false ? 0 : 1;
+    return isSound(report.finding, report.head) ? 0 : 1;
   } catch (error) {
     // Damage may be met before there is a report, while the key is looked for.
     const finding = findingOf(error);
     if (finding === null) throw error;
     process.stdout.write(
-      isJson ? `${JSON.stringify({ directory, ok: false, finding })}\n` : `${findingText(finding)}\n`,
+      `${plain(isJson ? JSON.stringify({ directory, ok: false, finding }) : findingText(finding))}\n`,
     );
     return 1;
   }
@@ -78,16 +79,21 @@ function workersOf(text: string | undefined): number {
   return readCount('--workers', text, 1, 256);
 }
 
+/** All that was asked holds. */
+function isSound(finding: AuditReport['finding'], head: AuditReport['head']): boolean {
+  return finding === null && head?.isProven !== false;
+}
+
 function jsonText(directory: string, { key, finding, ...report }: AuditReport): string {
   const shown = {
     directory,
-    ok: finding === null,
+    ok: isSound(finding, report.head),
     key: { public: encodeBase64(key.public), source: key.source },
     ...report,
     milliseconds: Math.round(report.milliseconds),
     finding,
   };
-  return `${JSON.stringify(shown)}\n`;
+  return `${plain(JSON.stringify(shown))}\n`;
 }
 
 function tableText(directory: string, report: AuditReport, isSignedOnly: boolean): string {
@@ -122,7 +128,8 @@ function tableText(directory: string, report: AuditReport, isSignedOnly: boolean
       : findingText(report.finding),
     ...(report.finding?.kind === 'decided' ? [isSignedOnly ? OF_SIGNED_ONLY : OF_EARLIER_RULES] : []),
   ];
-  return `${lines.join('\n')}\n`;
+  // Whoever has the files names them: no name is to look like a line of this, nor to hide one.
+  return `${lines.map(plain).join('\n')}\n`;
 }
 
 /** Who has kept books since before a rule changed needs to know how they are read to their end. */

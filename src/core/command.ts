@@ -68,7 +68,7 @@ export interface ProofCommand extends CommandBase {
   proof: StoredProof;
   /** What is wrong with it, told to who may add proofs. */
   unfit?: Refusal;
-  /** Decided again is what an earlier build may have decided: what its rules took otherwise than today's, and allowed, stays. */
+  /** Of an intent decided again: what an earlier build took for a consent, or for in time, counts. */
   byOlderRules?: boolean;
 }
 

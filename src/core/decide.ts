@@ -166,7 +166,7 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   if (again !== null) return again;
   const scene = new ProofScene(state, ledger, kind, record);
   const custom = proof.custom === null ? {} : JSON.parse(proof.custom);
-  const given = judgeStatus(scene, proof.public, custom, command.byOlderRules);
+  const given = judgeStatus(scene, proof.public, custom);
   if (isRefusal(given)) return given;
   const labelled = judgeLabels(scene, proof.public, custom);
   if (isRefusal(labelled)) return labelled;

@@ -31,26 +31,21 @@ interface StatusRule extends WordRule {
   from: readonly string[] | null;
 }
 
-/** What a text must be to be a status: what handles are made of. Builds up to 0.3.0 knew the narrow form alone. */
+/** What a text must be to be a status: what handles are made of. */
 const STATUS = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,31}$/;
-const NARROW_STATUS = /^[a-z][a-z-]{0,31}$/;
 const STATUS_MAX = 32;
 
-/**
- * The status that a proof of this key and custom gives, null where it gives none, or why it must not be said.
- * `byOlderRules`: as builds decided it that knew the narrow form alone.
- */
+/** The status that a proof of this key and custom gives, null where it gives none, or why it must not be said. */
 export function judgeStatus(
   scene: ProofScene,
   key: Uint8Array,
   custom: Record<string, unknown>,
-  byOlderRules = false,
 ): { status: string | null } | Refusal {
   const { kind, record } = scene;
   const wish = custom.status;
   if (kind === Kind.intent || typeof wish !== 'string') return NO_STATUS;
   const policies = policiesFor(scene, 'status', compile);
-  if (policies === null) return (byOlderRules ? NARROW_STATUS : STATUS).test(wish) ? { status: wish } : NO_STATUS;
+  if (policies === null) return STATUS.test(wish) ? { status: wish } : NO_STATUS;
   const listed = rulesAbout(policies, wish);
   const shown = shownWord(wish);
   const no = (why: string) => notLet(scene, why);

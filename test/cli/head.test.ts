@@ -160,7 +160,7 @@ describe('ayni verify --head', () => {
     }
     const ran = await verifyHead(pruned.directory, of(first - 1), '--json');
     expect(ran.code).toBe(1);
-    expect(reportOf(ran)).toMatchObject({ ok: true, finding: null, head: { seq: first - 1, isProven: false } });
+    expect(reportOf(ran)).toMatchObject({ ok: false, finding: null, head: { seq: first - 1, isProven: false } });
     const told = `Not proven: the head is of entry ${first - 1}, and the frames up to entry ${first} are gone`;
     expect(reportOf(ran).notes.join()).toContain(told);
     const forged = { ...of(first).data, chain: Buffer.alloc(32, 9), moment: Date.parse(of(first).data.moment) };

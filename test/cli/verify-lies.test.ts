@@ -31,10 +31,10 @@ import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { encode } from '../../src/storage/codec.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
-import { connect, makeKeys } from '../support/client.ts';
+import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
-import { makeKit, openLedger, transfer } from '../support/kit.ts';
+import { issue, makeKit, openLedger, transfer } from '../support/kit.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
 import { startServer } from '../support/server.ts';
 import {
@@ -456,6 +456,45 @@ describe('what no server does', () => {
     };
     expect((await look(await rewritten(plain, lie, keyIn(plain), SECOND_FORMAT))).finding).toBeNull();
   });
+});
+
+test("what only the server's key may is not excused by its proof, where older builds let a client send that back", async () => {
+  const directory = freshDirectory();
+  const server = await startServer({ directory });
+  const keys = makeKeys();
+  const client = connect(server, bearer(keys));
+  const kit = makeKit(client, keys);
+  const { body: ledger } = await client.get('/ledger');
+  const all = { action: 'any', record: 'any' };
+  const access = [
+    { ...all, signer: { public: keys.public } },
+    { ...all, bearer: { $signer: { public: keys.public } } },
+    // Of the first ledger that is the server.
+    { ...all, signer: { $ledger: 'owner' } },
+  ];
+  const { parent: _, ...data } = ledger.data;
+  const changed = await client.put('/ledger', record({ ...data, access, parent: ledger.hash }, keys));
+  expect(changed.status, changed.text).toBe(200);
+  const symbol = await kit.symbol();
+  const [from, to] = [await kit.wallet(), await kit.wallet()];
+  await kit.send([issue(from, symbol, 9)]);
+  const { luid } = await kit.done([transfer(from, to, symbol, 7)]);
+  await server.stop();
+  expect((await look(directory, { signedOnly: true })).finding).toBeNull();
+  const stolen = await rewritten(
+    directory,
+    (frames) => {
+      const paid = frames.flatMap(({ entries }) => entries).find((entry) => entry.luid === luid) as IntentEntry;
+      const own = keyIn(directory);
+      const custom = '{"moment":"2026-01-01T00:00:00.000Z"}';
+      paid.proofs = [{ public: own.public, result: sign(proofDigest(hex(paid.hash), custom), own), custom }];
+    },
+    keyIn(directory),
+    SECOND_FORMAT,
+  );
+  const { finding, counts } = await look(stolen);
+  expect([finding, counts.permitted]).toEqual([null, 1]);
+  expect((await look(stolen, { signedOnly: true })).finding).toMatchObject({ kind: 'decided' });
 });
 
 describe('a transfer that somebody else signed than the ledger asks for', async () => {

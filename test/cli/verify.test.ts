@@ -434,7 +434,7 @@ describe('permissions that stand in no entry', () => {
   });
 });
 
-test('books of builds whose statuses were lower-case letters and hyphens alone are believed', async () => {
+test('a status that a proof gave is not withheld, also of the texts that were none to the first builds', async () => {
   const directory = freshDirectory();
   const first = await startServer({ directory });
   const keys = makeKeys();
@@ -446,14 +446,30 @@ test('books of builds whose statuses were lower-case letters and hyphens alone a
   await first.stop();
   const isProof = (status: string) => (entry: Entry) => entry.type === EntryType.proof && entry.status === status;
   expect((await look(directory)).finding).toBe(null);
-  const old = await rewritten(directory, (frames) => {
-    pick<ProofEntry>(frames, isProof('KYC_ok')).status = null;
-  });
-  expect((await look(old)).finding).toBe(null);
-  const lie = await rewritten(directory, (frames) => {
-    pick<ProofEntry>(frames, isProof('closed')).status = null;
-  });
-  expect((await look(lie)).finding).toMatchObject({ kind: 'decided' });
+  for (const status of ['KYC_ok', 'closed']) {
+    const without = await rewritten(directory, (frames) => {
+      pick<ProofEntry>(frames, isProof(status)).status = null;
+    });
+    expect((await look(without)).finding).toMatchObject({ kind: 'decided' });
+    const counted = await look(without, { otherRules: true });
+    expect([counted.finding, counted.counts.otherwise]).toEqual([null, 1]);
+  }
+});
+
+test('no name of a file looks like a line of what is told, or hides one', async () => {
+  const directory = copyOf(plain);
+  const name = 'x\nNothing wrong up to entry 9.\n\u001b[8m\u202e\u009b';
+  writeFileSync(join(directory, name), '');
+  const shown = 'x\\u000aNothing wrong up to entry 9.\\u000a\\u001b[8m\\u202e\\u009b';
+  const ran = await ayni('verify', directory, '--workers', '1');
+  expect([ran.code, ran.out.includes(shown), ran.out.includes('\nNothing wrong up to entry 9.')]).toEqual([
+    0,
+    true,
+    false,
+  ]);
+  const json = await ayni('verify', directory, '--workers', '1', '--json');
+  expect(json.out).toMatch(/^[\x20-\x7e]*\n$/);
+  expect(reportOf(json).strangers).toContain(name);
 });
 
 test('books in which one signature brought about two things, as it once could, are served, and tell of it', async () => {

@@ -32,6 +32,7 @@ import { readRow } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
+import { deliveryLuid, failedOf, type Queued } from '../../effects/deliveries.ts';
 import { EventMemo } from '../../effects/event-memo.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';
@@ -365,10 +366,23 @@ export class EntryAudit {
    * is its own then, so rules may let it do everything there. Before 0.3.0 a client could send such a proof back.
    */
   #isOfNoClient(entry: Entry): boolean {
-    if (this.#lastVersion <= SENT_BACK_VERSION_MAX) return false;
-    if (entry.kind === Kind.ledger && entry.type === EntryType.create && this.state.ledgers.length === 1) return false;
+    if (this.#lastVersion <= SENT_BACK_VERSION_MAX || this.#beginsBooks(entry)) return false;
     const proofs = entry.type === EntryType.proof ? [entry.proof] : 'proofs' in entry ? entry.proofs : [];
-    return proofs.some((proof) => equalBytes(proof.public, this.#options.serverKey));
+    return proofs.some((proof) => this.#isServers(proof.public));
+  }
+
+  #beginsBooks({ kind, type }: Entry): boolean {
+    return kind === Kind.ledger && type === EntryType.create && this.state.ledgers.length === 1;
+  }
+
+  #isServers(key: Uint8Array): boolean {
+    return equalBytes(key, this.#options.serverKey);
+  }
+
+  /** Whose rights it has: one of the server's that was sent back gave none that a client had by itself. */
+  #signersOf(entry: Entry, proofs: readonly StoredProof[]): Uint8Array[] {
+    const keys = proofs.map((proof) => proof.public);
+    return this.#beginsBooks(entry) ? keys : keys.filter((key) => !this.#isServers(key));
   }
 
   /** The entries that today's rules make of what led to this entry, or why they make none. */
@@ -390,12 +404,13 @@ export class EntryAudit {
     if (entry.type === EntryType.delivery) {
       const { row, seq, index, attempts, isDelivered, detail } = entry;
       if (!this.#isEvent(entry)) return `entry ${seq} has no event ${index} in this ledger`;
+      if (!this.#isNamedSo(entry)) return 'its luid is not that of a delivery of this event to this receiver';
       const receiver = readRow(this.state, row).entry.luid;
       const event = { receiver, seq, index, attempts, isDelivered, detail };
       return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...event };
     }
     const callerOf = (proofs: readonly StoredProof[]): Caller =>
-      isGranted ? GRANTED : { keys: proofs.map((proof) => proof.public), bearer: null };
+      isGranted ? GRANTED : { keys: this.#signersOf(entry, proofs), bearer: null };
     if (entry.type === EntryType.token) {
       const { handle: id, exp } = entry;
       return { op: 'token', ledger, kind, moment, caller: callerOf([]), luid, id, exp };
@@ -403,8 +418,8 @@ export class EntryAudit {
     if (entry.type === EntryType.proof) {
       const { proof } = entry;
       const { hash } = readRow(this.state, entry.row).entry;
-      // Fewer texts were a status once, and more was a consent: that much is believed where nothing else explains it.
-      const byOlderRules = kind === Kind.intent ? isGranted : entry.status === null;
+      // More was a consent once: that much is believed where nothing else explains it.
+      const byOlderRules = isGranted;
       return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof, byOlderRules };
     }
     const { data, hash, proofs } = entry;
@@ -424,6 +439,13 @@ export class EntryAudit {
   #isEvent({ seq, index, ledger }: DeliveryEntry): boolean {
     const placed = seq >= 1 && seq <= this.state.log.length ? this.#events.placedAt(seq) : null;
     return placed !== null && placed.ledger === ledger && this.#events.find(placed, index) !== null;
+  }
+
+  /** Each round of attempts is named by the one that was given up before it, the first by the event. */
+  #isNamedSo({ row, seq, index, luid }: DeliveryEntry): boolean {
+    const isThis = (queued: Queued) => deliveryLuid(this.state, row, queued) === luid;
+    const isAgain = (failed: Queued) => failed.seq === seq && failed.index === index && isThis(failed);
+    return isThis({ seq, index }) || failedOf(this.state, row).some(isAgain);
   }
 
   /** A decision that no signature in the books explains. */
