@@ -6,8 +6,8 @@
  * What always holds: one fetch at a time per rule; a token is not used longer than it lives; no secret and nothing of
  * what the other side said is part of an error.
  */
-
 import { sha256Hex } from '../proof/digest.ts';
+import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from './header-text.ts';
 
 /** One rule as it stands in the record. */
 export interface SecureRule {
@@ -28,18 +28,7 @@ export type Security =
   | { headers: ReadonlyMap<string, string>; credentials: ClientCredentials | null }
   | { error: string };
 
-/** Headers that frame a message or name where it goes: changed, they would make another call of it. */
-const RESERVED = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'transfer-encoding',
-  'keep-alive',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-]);
+const [NAME, VALUE] = [new RegExp(HEADER_NAME_PATTERN), new RegExp(HEADER_VALUE_PATTERN)];
 
 /** The headers and credentials that rules ask for, or what is wrong with one of them. */
 export function readRules(rules: readonly SecureRule[]): Security {
@@ -58,10 +47,8 @@ export function readRules(rules: readonly SecureRule[]): Security {
   return { headers, credentials };
 }
 
-/** RFC 9110: a token, and a value without control characters, line ends above all. */
 function isHeader(key: unknown, value: unknown): boolean {
-  if (typeof key !== 'string' || typeof value !== 'string' || RESERVED.has(key.toLowerCase())) return false;
-  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(key) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+  return typeof key === 'string' && typeof value === 'string' && NAME.test(key) && VALUE.test(value);
 }
 
 function readCredentials(rule: SecureRule): ClientCredentials | null {

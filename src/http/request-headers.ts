@@ -11,7 +11,7 @@ export interface HeaderLines {
   forEach(look: (name: string, value: string) => void): void;
 }
 
-const Named = { ledger: 1, twoLedgers: 2, length: 4, encoding: 8, authorization: 16, twoLengths: 32 } as const;
+const Named = { ledger: 1, twoLedgers: 2, length: 4, encoding: 8, authorization: 16, host: 32, ambiguous: 64 } as const;
 let named = 0;
 /** What clients prefer may come in several lines, which are one list (RFC 7240). */
 let preferred = '';
@@ -25,13 +25,17 @@ const LINE_BYTES = 64;
 /** Preferences are wishes: of so many characters of them none counts. */
 const PREFER_CHARS_MAX = 1024;
 
+const once = (which: number) => ((named & which) === 0 ? which : Named.ambiguous);
+const isChunks = (value: string) => value === 'chunked' || value.toLowerCase() === 'chunked';
+
 function lookAt(name: string, value: string): void {
   count++;
   sent += name.length + value.length + AROUND_BYTES;
   if (name === 'x-ledger') named |= (named & Named.ledger) === 0 ? Named.ledger : Named.twoLedgers;
   else if (name === 'prefer') preferred = preferred === '' ? value : `${preferred}, ${value}`;
-  else if (name === 'content-length') named |= (named & Named.length) === 0 ? Named.length : Named.twoLengths;
-  else if (name === 'transfer-encoding') named |= Named.encoding;
+  else if (name === 'content-length') named |= once(Named.length);
+  else if (name === 'transfer-encoding') named |= once(Named.encoding) | (isChunks(value) ? 0 : Named.ambiguous);
+  else if (name === 'host') named |= once(Named.host);
   else if (name === 'authorization') named |= Named.authorization;
 }
 
@@ -39,8 +43,11 @@ export class RequestHeaders {
   /** Of the body, as announced: 0 where nothing is said, NaN where it is no number. */
   readonly bodyBytes: number;
   readonly isChunked: boolean;
-  /** Whoever stands between might have gone by the other one: what is the next request here was a part of the body there. */
-  readonly hasTwoLengths: boolean;
+  /**
+   * Two lengths, two hosts, or encodings other than chunks: whoever stands between might have gone by the other one, and
+   * what is the next request here was a part of the body there.
+   */
+  readonly isAmbiguous: boolean;
   /** All lines, as they were sent. */
   readonly bytes: number;
   readonly #count: number;
@@ -63,7 +70,7 @@ export class RequestHeaders {
     this.#count = count;
     this.#ledger = ledgerIn(lines);
     this.#prefer = preferred.length > PREFER_CHARS_MAX ? '' : preferred;
-    this.hasTwoLengths = (named & Named.twoLengths) !== 0;
+    this.isAmbiguous = (named & Named.ambiguous) !== 0;
     this.#length = readIf(lines, Named.length, 'content-length');
     this.bodyBytes = bytesIn(this.#length);
     this.#encoding = readIf(lines, Named.encoding, 'transfer-encoding');

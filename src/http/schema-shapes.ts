@@ -10,6 +10,7 @@ import { ACCESS_ACTIONS } from '../core/access/caller.ts';
 import { ADDRESS_MAX, ADDRESS_PATTERN, DOTS, HANDLE_PATTERN, LEDGER_HANDLE_MAX } from '../core/address.ts';
 import { CONDITION_OPERATORS } from '../core/conditions.ts';
 import { KINDS } from '../core/kinds.ts';
+import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from '../effects/header-text.ts';
 import { MEMBERS_MAX } from './schema-width.ts';
 import {
   among,
@@ -37,9 +38,6 @@ const URL_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#][^\\s]*$';
 const MOMENT_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$';
 /** Of one that paths are put behind. */
 const SERVER_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#][^\\s?#]*$';
-/** RFC 9110: a token, and a value without control characters, line ends above all. */
-const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
-const HEADER_VALUE_PATTERN = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
 export const HANDLE_MESSAGE = 'handle must consist of letters, digits, underscore, hyphen, plus and period';
 
 /** What is said where a text does not match, by the pattern. */
@@ -54,7 +52,7 @@ export const PATTERN_MESSAGES: ReadonlyMap<string, string> = new Map([
   [URL_PATTERN, 'must be an http or https URL'],
   [MOMENT_PATTERN, 'must be a day, 2026-11-28, or a moment as records carry it, 2026-11-28T09:30:00.000Z'],
   [SERVER_PATTERN, 'must be an http or https URL without ? and #: paths are put behind it'],
-  [HEADER_NAME_PATTERN, 'must be the name of a header'],
+  [HEADER_NAME_PATTERN, 'must be the name of a header, and of none that frames a message or says where it goes'],
   [HEADER_VALUE_PATTERN, 'must be what a header may hold: no line ends, and nothing beyond Latin-1'],
 ]);
 

@@ -8,7 +8,8 @@
  *
  * What the native part does by itself, without asking here: malformed requests (400), too large headers
  * (431) and other HTTP versions (505) are answered with a bare status and closed; no host and more than 98
- * header lines are closed without one, but for Node 24 and newer, where they get theirs (400, 431). A connection
+ * header lines are closed without one, but for Node 24 and newer, where they get theirs (400, 431). A header's name with
+ * anything but letters, digits and hyphens in it, and a folded line, are taken for one that is still on its way. A connection
  * that is silent, or that has not sent its headers whole, for about ten seconds is closed, and so is one that
  * takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
  * answer its client has not taken whole, closes the connection: answers could change places otherwise, and pile
@@ -234,8 +235,8 @@ class Exchange implements Request, Reply, Guest {
   /** From the headers on: refuse, answer, or wait for the body. */
   begin(): void {
     const { hall, options } = this.scene;
-    const { hasTwoLengths, bodyBytes: length, isChunked } = this.headers;
-    if (hasTwoLengths || !isMethod(this.methodSent)) return this.cut();
+    const { isAmbiguous, bodyBytes: length, isChunked } = this.headers;
+    if (isAmbiguous || !isMethod(this.methodSent)) return this.cut();
     if (this.sentBytes() > HEADER_BYTES_MAX) return this.refuseLong();
     const refusal = this.refuseHead(length);
     const isReadAway = refusal !== null && isChunked && !this.closes;

@@ -47,15 +47,41 @@ describe.each([
   ])('the lengths %j announce %d bytes; two of them: %s', (lengths, bytes, isTwo) => {
     const head = lines(...lengths.map((length): [string, string] => ['content-length', length]), ...more);
     const headers = new RequestHeaders(head);
-    expect([headers.bodyBytes, headers.hasTwoLengths, headers.isChunked]).toEqual([bytes, isTwo, false]);
+    expect([headers.bodyBytes, headers.isAmbiguous, headers.isChunked]).toEqual([bytes, isTwo, false]);
     for (const there of [head, null]) expect(headers.get('content-length', there)).toBe(lengths[0] ?? '');
   });
 
   test('a body in chunks announces no bytes', () => {
     const head = lines(['transfer-encoding', 'chunked'], ...more);
     const headers = new RequestHeaders(head);
-    expect([headers.bodyBytes, headers.isChunked]).toEqual([0, true]);
+    expect([headers.bodyBytes, headers.isChunked, headers.isAmbiguous]).toEqual([0, true, false]);
     for (const there of [head, null]) expect(headers.get('transfer-encoding', there)).toBe('chunked');
+  });
+
+  test.each<[string, [string, string][]]>([
+    [
+      'two hosts',
+      [
+        ['host', 'a'],
+        ['host', 'a'],
+      ],
+    ],
+    [
+      'two encodings',
+      [
+        ['transfer-encoding', 'chunked'],
+        ['transfer-encoding', 'chunked'],
+      ],
+    ],
+    ['an encoding in which chunks are packed', [['transfer-encoding', 'gzip, chunked']]],
+    ['an encoding that is none', [['transfer-encoding', 'identity']]],
+  ])('%s may be read in two ways', (_, said) => {
+    expect(new RequestHeaders(lines(...said, ...more)).isAmbiguous).toBe(true);
+  });
+
+  test('one host, and chunks in whatever letters, may not', () => {
+    const head = lines(['host', 'a'], ['transfer-encoding', 'Chunked'], ...more);
+    expect(new RequestHeaders(head).isAmbiguous).toBe(false);
   });
 
   test('any other is told while its line is there', () => {
@@ -64,15 +90,14 @@ describe.each([
   });
 
   test('what one request says is not taken for what the next one says', () => {
-    const said: [string, string][] = ['x-ledger', 'content-length', 'transfer-encoding', 'prefer'].map((name) => [
-      name,
-      '1',
-    ]);
+    const said: [string, string][] = ['x-ledger', 'content-length', 'transfer-encoding', 'host', 'prefer'].map(
+      (name) => [name, '1'],
+    );
     new RequestHeaders(lines(...said, ...said, AUTHORIZED));
     const head = lines(...more);
     const headers = new RequestHeaders(head);
-    expect(said.map(([name]) => headers.get(name, head))).toEqual(['', '', '', '']);
-    expect([headers.bodyBytes, headers.hasTwoLengths, headers.isChunked]).toEqual([0, false, false]);
+    expect(said.map(([name]) => headers.get(name, head))).toEqual(['', '', '', '', '']);
+    expect([headers.bodyBytes, headers.isAmbiguous, headers.isChunked]).toEqual([0, false, false]);
   });
 });
 

@@ -346,6 +346,7 @@ describe('members of kinds', () => {
     ['effect', { signal: 'balance-received' }],
     ['effect', { action: { schema: 'webhook', endpoint: 'HTTPS://HOST/x' } }],
     ['effect', { signal: 'bridge-entry-updated' }],
+    ['bridge', { secure: [{ schema: 'header', key: 'host-key', value: 's' }] }],
     ['bridge', { secure: [{ schema: 'header', key: 'x-key', value: 's' }], traits: ['statuses'], schema: 'rest' }],
     ['bridge', { secure: [{ schema: 'oauth2', url: 'https://x', clientId: 'c', clientSecret: 's' }] }],
     ['bridge', { secure: [{ ...CREDENTIALS, scope: 'debits', audience: 'bank', grant: 'client_credentials' }] }],
@@ -403,6 +404,9 @@ describe('members of kinds', () => {
     ['bridge', { config: { server: 'http://x/y#z' } }, '/data/config/server pattern'],
     ['bridge', { secure: [{ schema: 'header', key: 'x' }] }, '/data/secure/0 required'],
     ['bridge', { secure: [{ schema: 'header', key: 'x y', value: 'z' }] }, '/data/secure/0/key pattern'],
+    // It was made, and its calls failed until it was given up, with the money set aside.
+    ['bridge', { secure: [{ schema: 'header', key: 'Host', value: 'z' }] }, '/data/secure/0/key pattern'],
+    ['bridge', { secure: [{ schema: 'header', key: 'content-LENGTH', value: '1' }] }, '/data/secure/0/key pattern'],
     ['bridge', { secure: [{ schema: 'header', key: 'x', value: 'a\r\nb: c' }] }, '/data/secure/0/value pattern'],
     ['bridge', { secure: [{ schema: 'header', key: 'x', value: '\u20ac' }] }, '/data/secure/0/value pattern'],
     ['bridge', { secure: [{ schema: 'oauth2', clientId: 'c', clientSecret: 's' }] }, '/data/secure/0 required'],

@@ -445,6 +445,12 @@ describe('at the door', () => {
     ['a length that is no number', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1e3\r\n\r\n'],
     ['a length that is hexadecimal', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0x3\r\n\r\nabc'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 30\r\n\r\nabc'],
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: h\r\nHost: other\r\n\r\n'],
+    [
+      'two encodings',
+      'POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['packed chunks', 'POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
     ['an unknown version', 'GET / HTTP/3.1\r\nHost: h\r\n\r\n'],
     ['bytes of a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
   ])('%s: closed, nobody handles it', async (_, bytes) => {
