@@ -72,7 +72,7 @@ export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOption
 }
 
 /** Copies of the books that answers wait for. */
-export interface Copies {
+interface Copies {
   /** Calls back, never at once where it has to wait, when what the disk has is in so many of them as have to have it. */
   whenThere(done: () => void): void;
   /** That has lasted so long by now that nobody else is to wait for it. */

@@ -30,7 +30,7 @@ interface PeerTls {
 }
 
 /** Why they cannot be used; the message is for the operator. */
-export class PeerTlsError extends Error {
+class PeerTlsError extends Error {
   override name = 'PeerTlsError';
 }
 

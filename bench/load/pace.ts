@@ -14,7 +14,7 @@ import { sign, verify } from '../../src/proof/verify.ts';
 import { ownerKeys, transferData } from './intents.ts';
 
 /** Microseconds of one thread for the parts of one intent, and of these for its verification. */
-export interface PartCosts {
+interface PartCosts {
   verifyUs: number;
   allUs: number;
 }

@@ -111,7 +111,7 @@ const TAILS: readonly ReadonlyMap<string, Tails>[] = KINDS.map((_, kind) => {
 });
 
 /** So long a path leads nowhere: two ids of the longest, with each of their characters percent-encoded, fit into it. */
-export const PATH_CHARS_MAX = 2048;
+const PATH_CHARS_MAX = 2048;
 
 /** The route of a method and raw path; a refusal where the path is unknown, or known for other methods only. */
 export function findRoute(method: string, path: string): Route | Refusal {

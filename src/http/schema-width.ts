@@ -45,7 +45,7 @@ function tellItems(items: readonly unknown[], at: string): Fault | null {
  * Members and items of a body among which what is wrong is looked for: some microseconds each, right or wrong, and of the
  * small ones a body has room for hundreds of thousands.
  */
-export const PARTS_MAX = 10_000;
+const PARTS_MAX = 10_000;
 
 /** What is said of a body that is wrong and has more of them, or null. */
 export function tellLarge(value: unknown): Fault | null {

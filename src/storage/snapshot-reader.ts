@@ -249,7 +249,7 @@ function longest(rows: readonly PartRow[]): number {
 }
 
 /** The parts of a snapshot that is whole, by name. */
-export class SnapshotParts implements Parts {
+class SnapshotParts implements Parts {
   /** Why one could not be read again; null as long as that did not happen. */
   failure: unknown = null;
   readonly rows: readonly PartRow[];

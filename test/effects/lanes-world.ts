@@ -7,7 +7,7 @@ export const taken = (afterMs = 5): Said => ({ status: 202, afterMs });
 export const refused = (status = 503, retryAfterMs = 0): Said => ({ status, retryAfterMs, afterMs: 5 });
 export const hangs = (): Said => ({ status: 202, afterMs: Infinity });
 
-export interface Settled {
+interface Settled {
   name: string;
   outcome: Outcome;
   attempts: number;

@@ -48,7 +48,7 @@ export function refused(reason: string, ofBooks = false): Expected {
   return { status: STATUS[reason]!, reason, ofBooks, check: () => '' };
 }
 
-export function told(status: number, check: Expected['check']): Expected {
+function told(status: number, check: Expected['check']): Expected {
   return { status, reason: '', ofBooks: true, check };
 }
 
