@@ -78,10 +78,6 @@ export class HeldMap<K, V> {
     return this.#map.keys();
   }
 
-  values(): IterableIterator<V> {
-    return this.#map.values();
-  }
-
   [Symbol.iterator](): IterableIterator<[K, V]> {
     return this.#map[Symbol.iterator]();
   }

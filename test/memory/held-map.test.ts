@@ -61,12 +61,7 @@ test('a dump has what there was, whatever comes, changes and goes before it is r
             model.delete(key);
           }
         }
-        expect([map.size, [...map], [...map.keys()], [...map.values()]]).toEqual([
-          model.size,
-          [...model],
-          [...model.keys()],
-          [...model.values()],
-        ]);
+        expect([map.size, [...map], [...map.keys()]]).toEqual([model.size, [...model], [...model.keys()]]);
         for (const reading of readings) {
           while (!step(reading));
           const rows = rowsIn(Buffer.concat(reading.read));
