@@ -1,6 +1,6 @@
 /**
  * Lives that once met a bug, planted or not: run again with every run of the tests. A seed is another life once lives
- * are thrown otherwise; whoever changes that looks for the seeds anew (plants.ts) or leaves them out.
+ * are thrown otherwise; whoever changes that looks for the seeds anew (plants/) or leaves them out.
  */
 export const SEEDS: readonly { seed: number; met: string }[] = [
   { seed: 59, met: 'an intent of an older format has a thread of its own (planted)' },
