@@ -49,7 +49,7 @@ describe('the power goes at every call of the disk', () => {
   test.each([
     ['a plain life, step by step', PLAIN, true, 8],
     ['a plain life in a hurry', PLAIN, false, 8],
-    // Most of these are reads and writes of snapshots, which snapshot.test.ts cuts one by one.
+    // Most of these are reads and writes of snapshots, which snapshot-faults.test.ts cuts one by one.
     ['a life with snapshots and small segments', DENSE, true, 24],
     ['the same in a hurry', DENSE, false, 24],
   ])('%s', async (_name, options, waits, stride) => {
