@@ -543,15 +543,9 @@ describe('a wallet that was paid and changed very many times', () => {
     books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment, caller: GRANTED, luid, hash, proof });
     handle = next;
   }
-  const { heap } = state;
-  const prev = heap.prev.bind(heap);
-  let steps = 0;
-  heap.prev = (at) => {
-    steps++;
-    return prev(at);
-  };
+  const count = books.countSteps();
   beforeEach(() => {
-    steps = 0;
+    count.steps = 0;
   });
   // For each line all entries were passed by that the wallet has had since: hours where both were a million.
   const most = WAYMARK_STEPS * PAID * (symbols.length + 1);
@@ -567,7 +561,7 @@ describe('a wallet that was paid and changed very many times', () => {
         names.push(statement.nameOf(wallet));
         addresses.push(moved.address);
       }
-      expect(steps).toBeLessThan(most);
+      expect(count.steps).toBeLessThan(most);
       expect(statement.difference).toBeNull();
       expect(names).toHaveLength(PAID * symbols.length);
       expect(names).toEqual(addresses.map((address) => nameAt(state, wallet, address)));
@@ -577,7 +571,7 @@ describe('a wallet that was paid and changed very many times', () => {
 
   test('has balances that pass by few of its entries for each time it was paid', () => {
     const { past } = trialAt(state, 1, NEVER);
-    expect(steps).toBeLessThan(most);
+    expect(count.steps).toBeLessThan(most);
     expect(past.nameOf(wallet)).toBe(handle);
     expect(readRow(state, wallet).added).toHaveLength(1);
   });

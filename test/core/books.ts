@@ -52,6 +52,18 @@ export class Books {
     return books;
   }
 
+  /** Counts, from now on, how often somebody goes from an entry to the one before it. */
+  countSteps(): { steps: number } {
+    const { heap } = this.state;
+    const prev = heap.prev.bind(heap);
+    const count = { steps: 0 };
+    heap.prev = (at) => {
+      count.steps++;
+      return prev(at);
+    };
+    return count;
+  }
+
   do(command: Command): Entry[] | Refusal {
     const outcome = decide(this.state, command, this.moment);
     if (isRefusal(outcome)) return outcome;
