@@ -1,8 +1,8 @@
 /** Chains against lists in a Map, newest first, and damaged dumps. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Chains, dropParts } from '../../src/memory/index.ts';
-import { damaged, dumped, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
+import { Chains } from '../../src/memory/index.ts';
+import { damaged, LastDump, throughDisk } from './parts.ts';
 
 function listOf(chains: Chains, hash: number): number[] {
   const values: number[] = [];
@@ -23,19 +23,13 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
       let chains = new Chains('c', { segments: 2 }, 8);
       const model = new Map<number, number[]>();
       let value = 0;
-      let { held, copy } = dumped(chains);
+      const last = new LastDump(chains);
       for (const what of steps) {
-        if (what === 'drop') {
-          dropParts(held);
-          held = [];
-        } else if (what === 'dump' || what === 'reload') {
-          expectUnchanged(held, copy);
-          const next = dumped(chains);
-          expectFinalKept(held, next.held);
-          ({ held, copy } = next);
-          if (what === 'dump') continue;
+        if (typeof what === 'string') {
+          const files = last.step(chains, what);
+          if (files === null) continue;
           chains = new Chains('c', { segments: 2 }, 8);
-          chains.load(copy);
+          chains.load(files);
         } else {
           value += what.step;
           chains.push(what.hash, value);
@@ -44,7 +38,7 @@ test('lists come newest first, a value pushed twice in a row once, through dumps
           model.set(what.hash, list);
         }
       }
-      expectUnchanged(held, copy);
+      last.expectUnchanged();
       let size = 0;
       for (const [hash, list] of model) {
         expect(listOf(chains, hash)).toEqual(list);

@@ -1,8 +1,8 @@
 /** Columns of each width against an array, their page edges, and damaged dumps. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dropParts, F64Column, U8Column, U32Column } from '../../src/memory/index.ts';
-import { damaged, dumped, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
+import { F64Column, U8Column, U32Column } from '../../src/memory/index.ts';
+import { damaged, expectUnchanged, LastDump, throughDisk } from './parts.ts';
 
 const PAGE = 8;
 const whole = (max: number) => fc.oneof(fc.integer({ min: 0, max }), fc.constantFrom(0, max));
@@ -25,19 +25,13 @@ for (const { Column, value, wrong } of WIDTHS) {
           fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
             let column = new Column('c', appendOnly, PAGE);
             const model: number[] = [];
-            let { held, copy } = dumped(column);
+            const last = new LastDump(column);
             for (const what of steps) {
-              if (what === 'drop') {
-                dropParts(held);
-                held = [];
-              } else if (what === 'dump' || what === 'reload') {
-                expectUnchanged(held, copy);
-                const next = dumped(column);
-                expectFinalKept(held, next.held);
-                ({ held, copy } = next);
-                if (what === 'dump') continue;
+              if (typeof what === 'string') {
+                const files = last.step(column, what);
+                if (files === null) continue;
                 column = new Column('c', appendOnly, PAGE);
-                column.load(copy);
+                column.load(files);
               } else if ('push' in what) {
                 expect(column.push(what.push)).toBe(model.push(what.push) - 1);
               } else if (model.length > 0) {
@@ -51,7 +45,7 @@ for (const { Column, value, wrong } of WIDTHS) {
                 }
               }
             }
-            expectUnchanged(held, copy);
+            last.expectUnchanged();
             expect(column.length).toBe(model.length);
             for (const [row, expected] of model.entries())
               expect(Object.is(column.get(row), expected), `row ${row}`).toBe(true);

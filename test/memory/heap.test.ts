@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesOf, Heap, type Part } from '../../src/memory/index.ts';
-import { damaged, dumped, expectFinalKept, expectUnchanged, throughDisk } from './parts.ts';
+import { damaged, LastDump, throughDisk } from './parts.ts';
 
 const CHUNK = 256;
 
@@ -29,16 +29,13 @@ describe('heap', () => {
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         let heap = new Heap('records', CHUNK);
         const model: { at: number; prev: number; bytes: Uint8Array }[] = [];
-        let { held, copy } = dumped(heap);
+        const last = new LastDump(heap);
         for (const [i, what] of steps.entries()) {
-          if (what === 'reload' || what === 'dump') {
-            const next = dumped(heap);
-            expectUnchanged(held, copy);
-            expectFinalKept(held, next.held);
-            ({ held, copy } = next);
-            if (what === 'dump') continue;
+          if (typeof what === 'string') {
+            const files = last.step(heap, what);
+            if (files === null) continue;
             heap = new Heap('records', CHUNK);
-            heap.load(copy);
+            heap.load(files);
             continue;
           }
           const prev = model.length === 0 ? 0 : model[what.prev % model.length]!.at;
@@ -47,7 +44,7 @@ describe('heap', () => {
           expect(at).toBeGreaterThan(model.at(-1)?.at ?? 0);
           model.push({ at, prev, bytes: source.slice(what.skip, what.skip + what.length) });
         }
-        expectUnchanged(held, copy);
+        last.expectUnchanged();
         expect([...heap.addresses()]).toEqual(model.filter(({ bytes }) => bytes.length > 0).map(({ at }) => at));
         for (const { at, prev, bytes } of model) {
           expect(heap.prev(at)).toBe(prev);

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  dropParts,
   F64Column,
   F64Field,
   Lines,
@@ -12,7 +11,7 @@ import {
   U32Column,
   U32Field,
 } from '../../src/memory/index.ts';
-import { damaged, dumped, expectUnchanged, throughDisk } from './parts.ts';
+import { damaged, LastDump, throughDisk } from './parts.ts';
 
 const PAGE = 8;
 
@@ -54,25 +53,21 @@ test.each([PAGE, 64])('answers as an array of rows does, through dumps and loads
     fc.property(fc.array(step, { maxLength: 160, size: 'max' }), (steps) => {
       let { lines, fields } = open(pageRows);
       const model: Row[] = [];
-      let { held, copy } = dumped(lines);
+      const last = new LastDump(lines);
       for (const what of steps) {
         if (what === 'push') expect(lines.push()).toBe(model.push({ ...NOTHING }) - 1);
-        else if (what === 'drop') {
-          dropParts(held);
-          held = [];
-        } else if (what === 'dump' || what === 'reload') {
-          expectUnchanged(held, copy);
-          ({ held, copy } = dumped(lines));
-          if (what === 'dump') continue;
+        else if (typeof what === 'string') {
+          const files = last.step(lines, what);
+          if (files === null) continue;
           ({ lines, fields } = open(pageRows));
-          lines.load(copy);
+          lines.load(files);
         } else if (model.length > 0) {
           const row = what.row % model.length;
           fields[what.change.name].set(row, what.change.value);
           model[row]![what.change.name] = what.change.value;
         }
       }
-      expectUnchanged(held, copy);
+      last.expectUnchanged();
       expect(lines.length).toBe(model.length);
       for (const [row, expected] of model.entries())
         for (const name of NAMES)

@@ -1,11 +1,45 @@
 /** What the tests of this room share: holding a dump against later changes, and sending it through the disk. */
 import { expect } from 'vitest';
-import { bytesOf, type Part } from '../../src/memory/index.ts';
+import { bytesOf, dropParts, type Part } from '../../src/memory/index.ts';
+
+interface Dumping {
+  dump(): Part[];
+}
 
 /** A dump that is read when it is asked for, and the bytes it must have then. */
-export function dumped(structure: { dump(): Part[] }): { held: Part[]; copy: Map<string, Uint8Array> } {
+export function dumped(structure: Dumping): { held: Part[]; copy: Map<string, Uint8Array> } {
   const held = structure.dump();
   return { held, copy: throughDisk(structure.dump()) };
+}
+
+type DumpStep = 'dump' | 'reload' | 'drop';
+
+/** The last dump of what goes on changing: its bytes stay what they were, and its final parts are in the next one. */
+export class LastDump {
+  #held: Part[];
+  #copy: Map<string, Uint8Array>;
+
+  constructor(structure: Dumping) {
+    ({ held: this.#held, copy: this.#copy } = dumped(structure));
+  }
+
+  /** Drops it unread, or reads it and takes the next; returns the bytes of that where `structure` is to be loaded from them. */
+  step(structure: Dumping, what: DumpStep): Map<string, Uint8Array> | null {
+    if (what === 'drop') {
+      dropParts(this.#held);
+      this.#held = [];
+      return null;
+    }
+    this.expectUnchanged();
+    const { held, copy } = dumped(structure);
+    expectFinalKept(this.#held, held);
+    [this.#held, this.#copy] = [held, copy];
+    return what === 'reload' ? copy : null;
+  }
+
+  expectUnchanged(): void {
+    expectUnchanged(this.#held, this.#copy);
+  }
 }
 
 /** The parts as a snapshot read back from disk gives them: plain bytes, by name. Fails where a name comes twice. */
@@ -26,7 +60,7 @@ export function expectUnchanged(parts: Part[], copy: Map<string, Uint8Array>): v
 }
 
 /** Fails unless each final part of an earlier dump is in a later one, final and with the same bytes. */
-export function expectFinalKept(earlier: Part[], later: Part[]): void {
+function expectFinalKept(earlier: Part[], later: Part[]): void {
   const files = new Map(later.map((part) => [part.name, part]));
   for (const part of earlier) {
     if (!part.final) continue;
