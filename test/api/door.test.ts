@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, makeKit, openLedger, pause, reasonOf, transfer, unique } from '../support/kit.ts';
+import { issue, makeKit, openLedger, reasonOf, transfer, unique, until } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { head, rawRequest } from '../support/raw.ts';
 import type { Server } from '../support/server.ts';
@@ -125,8 +125,9 @@ test('no secret stands in the log, in an error, or in a file that others may rea
     expect(status).toBeGreaterThanOrEqual(400);
     for (const secret of SECRETS) expect(text).not.toContain(secret);
   }
-  // Deliveries fail and snapshots are taken meanwhile.
-  await pause(1500);
+  const tried = async () => (await client.get('/effects/watch/events')).text.includes('connection failed');
+  await until(tried, 'a delivery that failed');
+  await until(() => readdirSync(directory).some((name) => /^snapshot-.*ays$/.test(name)), 'a snapshot');
   expect(await server.stop()).toBe(0);
   const [key] = readdirSync(directory).filter((name) => name.endsWith('.key'));
   const own = /[A-Za-z0-9+/]{43}=/g;
