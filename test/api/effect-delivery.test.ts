@@ -377,11 +377,8 @@ describe(`${EVENTS} events behind a consumer that was away`, () => {
     const heapMiB = async (): Promise<number> => {
       const before = other.log().length;
       other.process.kill('SIGWINCH');
-      for (;;) {
-        const line = /Figures (\{.*\})/.exec(other.log().slice(before));
-        if (line !== null) return JSON.parse(line[1]!).memory.heapUsed / 2 ** 20;
-        await pause(20);
-      }
+      const [, figures] = await until(() => /Figures (\{.*\})/.exec(other.log().slice(before)), 'figures');
+      return JSON.parse(figures!).memory.heapUsed / 2 ** 20;
     };
     expect(await heapMiB()).toBeLessThan(150);
     quiet.keeps = ({ body }) => body.data.amount;

@@ -19,7 +19,7 @@ import { clockText, defectText, fatalText, startText, watchClock, watchStillness
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { MOMENT, makeKit, pause, until } from '../support/kit.ts';
+import { MOMENT, makeKit, until } from '../support/kit.ts';
 import { everyOther, isLong, SHARE } from '../support/long.ts';
 import { freePort, serverOfTest } from '../support/of-test.ts';
 import { unopened } from '../support/refused.ts';
@@ -486,9 +486,8 @@ describe('SIGUSR2', () => {
     const server = await start(copyOf(books));
     expect(filesIn(server.directory, /^snapshot/)).toEqual([]);
     server.process.kill('SIGUSR2');
-    while (!/Took snapshot-\d{20}\.ays: \d+ bytes written in \d+ ms, 0 older files removed\./.test(server.log())) {
-      await pause(10);
-    }
+    const told = /Took snapshot-\d{20}\.ays: \d+ bytes written in \d+ ms, 0 older files removed\./;
+    await until(() => told.test(server.log()));
     const [name] = filesIn(server.directory, /^snapshot-.*ays$/);
     expect(server.log()).toContain(`Took ${name}`);
     await server.kill();
