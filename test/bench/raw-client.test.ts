@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { RawConnection } from '../../bench/load/raw-client.ts';
+import { turn } from '../support/turns.ts';
 
 const ANSWER = 'HTTP/1.1 201 Created\r\nDate: today\r\nContent-Length: 12\r\n\r\n{"a":"\r\n\r\n"}';
 
@@ -33,7 +34,7 @@ async function ask(requests: number, answer: (socket: Socket) => void): Promise<
 async function writeInPieces(socket: Socket, text: string, bytes: number): Promise<void> {
   for (let from = 0; from < text.length; from += bytes) {
     socket.write(text.slice(from, from + bytes));
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
   }
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { DamageError, Lines } from '../../src/bridge/lines.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
+import { turn } from '../support/turns.ts';
 
 interface Fact {
   number: number;
@@ -47,7 +48,7 @@ describe('writing', () => {
     disk.holdSyncs();
     const done: number[] = [];
     for (const number of [1, 2, 3]) void lines.append({ number }).then(() => done.push(number));
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     expect(done).toEqual([]);
     expect(linesOf(disk)).toHaveLength(1);
     disk.releaseSyncs();
@@ -66,7 +67,7 @@ describe('writing', () => {
     const look = lines.settled().then(() => {
       looked = true;
     });
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     expect(looked).toBe(false);
     disk.releaseSyncs();
     await look;
@@ -249,7 +250,7 @@ test('power cuts at any moment: all that was acknowledged is there, in order, an
       void lines.append({ number, text: 'y'.repeat(Math.floor(random() * 1500)) });
       if (random() < 0.3) disk.kill();
       else disk.crash();
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
       disk.releaseSyncs();
       const found = open(disk).read;
       const isWhole = found.length > acknowledged.length;

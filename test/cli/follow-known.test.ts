@@ -6,6 +6,7 @@ import { lived } from '../engine/life.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
+import { turn } from '../support/turns.ts';
 import { COPY, catchUp, moves, openTo, sourceOf, untold } from './copies.ts';
 
 describe('a copy that goes on', () => {
@@ -40,7 +41,7 @@ describe('a copy that goes on', () => {
     const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
     await catchUp(copy, sourceOf(url));
     copy.close();
-    const atOnce = new Promise((resolve) => setImmediate(resolve));
+    const atOnce = turn();
     expect(await Promise.race([followers.caughtUp(), atOnce])).toMatchObject({ haveAll: true });
     await moves(house, 'later');
     const isCaughtUp = followers.caughtUp();

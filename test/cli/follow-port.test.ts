@@ -20,6 +20,7 @@ import { entriesFrom } from '../storage/kit.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { pause, until } from '../support/kit.ts';
 import { answering } from '../support/of-test.ts';
+import { turn } from '../support/turns.ts';
 import { moves, openTo, sourceOf } from './copies.ts';
 import { showTo } from './follower.ts';
 
@@ -266,7 +267,7 @@ describe('who answers in the place of a server', () => {
     onTestFinished(() => source.close());
     const read = readAll(source, begin);
     await begun;
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     return { source, read };
   }
 

@@ -6,7 +6,8 @@ import { makeLuid } from '../../src/core/luid.ts';
 import { SERVER_LEDGER } from '../../src/core/state.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { issue, limit, transfer } from '../core/books.ts';
-import { SERVER as SERVER_KEYS, turn } from '../engine/house.ts';
+import { SERVER as SERVER_KEYS } from '../engine/house.ts';
+import { turn } from '../support/turns.ts';
 import { Clock } from './clock.ts';
 import { type Made, Theatre } from './theatre.ts';
 

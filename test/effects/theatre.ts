@@ -7,8 +7,9 @@ import { Effects, type EffectsOptions } from '../../src/effects/index.ts';
 import type { Answer, OutgoingCall } from '../../src/effects/outgoing.ts';
 import { settledTimers } from '../../src/effects/timers.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
-import { House, SERVER, turn, type World } from '../engine/house.ts';
+import { House, SERVER, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { turn } from '../support/turns.ts';
 import { Clock } from './clock.ts';
 
 /** Steps of the clock: short beside any wait between two attempts. */

@@ -7,7 +7,8 @@ import { Kind } from '../../src/core/kinds.ts';
 import { CUT_OFF } from '../../src/engine.ts';
 import { issue } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { House, isAcknowledged, reasonOf, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { House, isAcknowledged, reasonOf } from './house.ts';
 
 /** A house whose copies have what it wrote when they are told to. */
 async function open() {

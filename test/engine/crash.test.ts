@@ -9,7 +9,8 @@ import { FakeDisk } from '../storage/fake-disk.ts';
 import { withCalls } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { atPlaces, often } from '../support/long.ts';
-import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
 
 /** Small segments and early snapshots, so that a short life meets them all. */

@@ -4,7 +4,8 @@ import type { Entry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { issue, transfer } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { House, type HouseOptions, isAcknowledged, reasonOf, ticking, turn, turns } from './house.ts';
+import { turn, turns } from '../support/turns.ts';
+import { House, type HouseOptions, isAcknowledged, reasonOf, ticking } from './house.ts';
 
 async function open(options: HouseOptions = {}): Promise<House> {
   const house = await House.open(new FakeDisk(), options);

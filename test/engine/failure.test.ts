@@ -6,16 +6,8 @@ import { AssertionError } from '../../src/core/refusal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue, transfer } from '../core/books.ts';
 import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
-import {
-  DIRECTORY,
-  House,
-  type HouseOptions,
-  isAcknowledged,
-  reasonOf,
-  recoverFrom,
-  type Sent,
-  turns,
-} from './house.ts';
+import { turns } from '../support/turns.ts';
+import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, type Sent } from './house.ts';
 import { entriesOf, keyOf } from './view.ts';
 
 async function open(options: HouseOptions = {}, disk = new FakeDisk()): Promise<House> {

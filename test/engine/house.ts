@@ -71,11 +71,6 @@ export interface HouseOptions extends Partial<EngineOptions> {
   pid?: number;
 }
 
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-export async function turns(count: number): Promise<void> {
-  for (let n = 0; n < count; n++) await turn();
-}
-
 /** A stopwatch that goes on by so many milliseconds whenever somebody looks at it. */
 export function ticking(ms: number): () => number {
   let now = 0;

@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { CUT_OFF } from '../../src/engine.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { House, isAcknowledged, reasonOf, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { House, isAcknowledged, reasonOf } from './house.ts';
 
 /** A house whose disk does not answer while a wallet is on its way, and a stopwatch that goes on by hand. */
 async function open(seed: number) {

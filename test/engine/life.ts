@@ -10,7 +10,8 @@ import { differencesOf } from '../../src/storage/state-digest.ts';
 import { destroy, issue, limit, transfer } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
-import { House, type HouseOptions, isAcknowledged, NOON, recoverFrom, type Sent, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { House, type HouseOptions, isAcknowledged, NOON, recoverFrom, type Sent } from './house.ts';
 import { PowerCut } from './power.ts';
 import { checkSupply, entriesOf, keyOf, viewOf } from './view.ts';
 

@@ -11,7 +11,8 @@ import { readJournal } from '../../src/storage/journal-reader.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, House, isAcknowledged, MAIN_LEDGER, NOON, reasonOf, recoverFrom, turn, turns } from './house.ts';
+import { turn, turns } from '../support/turns.ts';
+import { DIRECTORY, House, isAcknowledged, MAIN_LEDGER, NOON, reasonOf, recoverFrom } from './house.ts';
 
 /** Every entry of the journal in order, and the moment of every frame. */
 function journalOf(disk: FakeDisk): { entries: Entry[]; frames: number[] } {

@@ -10,7 +10,8 @@ import { packValue } from '../../src/storage/values.ts';
 import { Books, issue, transfer } from '../core/books.ts';
 import { FakeDisk, type Fault } from '../storage/fake-disk.ts';
 import { atPlaces } from '../support/long.ts';
-import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom } from './house.ts';
 import { chance, checkReplay, freshWorld, Ledger, live, restart, SCRIPT } from './life.ts';
 import { viewOf } from './view.ts';
 

@@ -8,7 +8,8 @@ import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { ClearTimes, dearIn, Pipeline, Places, Turns } from '../../src/turns.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { DIRECTORY, House, isAcknowledged, reasonOf, ticking, turn } from './house.ts';
+import { turn, turns } from '../support/turns.ts';
+import { DIRECTORY, House, isAcknowledged, reasonOf, ticking } from './house.ts';
 
 /** What is known where the requests of these ledgers have long taken so many milliseconds. */
 function knowing(times: Record<number, number>): ClearTimes {
@@ -497,7 +498,7 @@ describe('a ledger known as quick whose requests are suddenly dear', () => {
     send(house, 2, 'guest', { checks: new Uint8Array([0]) });
     finish();
     ms = 100;
-    for (let n = 0; n < 20; n++) await turn();
+    await turns(20);
     expect(house.engine.stats.sentBack).toBe(2);
     const told = house.sent.filter(({ outcome }) => outcome !== null);
     expect(told.map(({ command }) => commandData(command as CreateCommand).handle)).toEqual([

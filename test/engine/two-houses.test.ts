@@ -10,7 +10,8 @@ import { LockLostError } from '../../src/storage/lock.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { atPlaces } from '../support/long.ts';
-import { DIRECTORY, House, recoverFrom, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { DIRECTORY, House, recoverFrom } from './house.ts';
 import { chance, freshWorld, Ledger, live, SCRIPT } from './life.ts';
 
 const MOMENTS = 160;

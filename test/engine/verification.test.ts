@@ -4,7 +4,8 @@ import { Kind } from '../../src/core/kinds.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { often } from '../support/long.ts';
-import { House, type HouseOptions, isAcknowledged, reasonOf, SERVER, turns } from './house.ts';
+import { turns } from '../support/turns.ts';
+import { House, type HouseOptions, isAcknowledged, reasonOf, SERVER } from './house.ts';
 import { checkReplay } from './life.ts';
 
 const pools: ProofPool[] = [];

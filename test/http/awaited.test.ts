@@ -4,6 +4,7 @@ import { type ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { makeKeys, type Reply, record } from '../support/client.ts';
+import { turns } from '../support/turns.ts';
 
 const keys = makeKeys();
 /** Digests of a job that has no signatures to verify: those of late proofs. */
@@ -37,10 +38,6 @@ afterEach(async () => {
   desk.house.disk.releaseSyncs();
   await desk.close();
 });
-
-async function turns(count = 20): Promise<void> {
-  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** Sends an intent whose client waits for its end; `told` are the answers. */
 function send(action: 'issue' | 'transfer', told: Reply[] = []) {

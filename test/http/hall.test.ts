@@ -1,7 +1,7 @@
 /** Everything under way in one server: since when a request has waited, and what its answer counts as. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { type Guest, Hall } from '../../src/http/hall.ts';
-import { turn } from '../engine/house.ts';
+import { turn } from '../support/turns.ts';
 
 afterEach(() => {
   vi.useRealTimers();

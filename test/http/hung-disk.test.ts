@@ -1,8 +1,8 @@
 /** A disk that does not answer, over HTTP: who comes is told so, and what waits is answered when it is back. */
 import { expect, test } from 'vitest';
-import { turns } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, record } from '../support/client.ts';
+import { turns } from '../support/turns.ts';
 
 const keys = makeKeys();
 

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
-import { turns } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
 import { slow } from '../support/slow.ts';
+import { turns } from '../support/turns.ts';
 
 const owner = makeKeys();
 /** Lists in an intent's data, which can be told from all else that a server has in memory. */

@@ -1,10 +1,10 @@
 /** What is kept of long heads while their requests wait, from the socket to the books: what waits for long lets go of them. */
 import { expect, test } from 'vitest';
 import type { Server } from '../../src/http/server.ts';
-import { turns } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { bearer, makeKeys, record } from '../support/client.ts';
 import { unique, until } from '../support/kit.ts';
+import { turns } from '../support/turns.ts';
 import { start, wire } from './wire.ts';
 
 const keys = makeKeys();

@@ -8,6 +8,7 @@ import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, proof, record } from '../support/client.ts';
 import { reasonOf } from '../support/kit.ts';
 import { slow } from '../support/slow.ts';
+import { turnsUntil } from '../support/turns.ts';
 
 const keys = makeKeys();
 const VERSIONS = 10;
@@ -28,13 +29,6 @@ beforeAll(async () => {
   }
 });
 afterAll(() => desk.close());
-
-async function turnsUntil(isSo: () => boolean): Promise<void> {
-  for (let turns = 0; !isSo(); turns++) {
-    if (turns > 1000) throw new Error('it does not come to that');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 describe('while the disk takes its time', () => {
   test.each([

@@ -3,12 +3,9 @@ import { expect, test } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
 import { makeKeys, makeToken, record } from '../support/client.ts';
 import { reasonOf } from '../support/kit.ts';
+import { turns } from '../support/turns.ts';
 
 const keys = makeKeys();
-
-async function turns(count = 20): Promise<void> {
-  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 test('bodies that come with such tokens are let in a few at a time, as others are', async () => {
   const desk = await Desk.open();

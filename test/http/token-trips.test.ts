@@ -6,6 +6,7 @@ import { type ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { canon, type Json, makeKeys, makeToken, type Reply, record, sha256 } from '../support/client.ts';
 import { reasonOf } from '../support/kit.ts';
+import { turns } from '../support/turns.ts';
 
 const keys = makeKeys();
 const HOST = 'ledger.example';
@@ -60,10 +61,6 @@ function forged({ authorization, ...rest }: Record<string, string>): Record<stri
   const [start, signature] = [authorization!.slice(0, -86), Buffer.from(authorization!.slice(-86), 'base64url')];
   signature[0]! ^= 1;
   return { authorization: start + signature.toString('base64url'), ...rest };
-}
-
-async function turns(count = 20): Promise<void> {
-  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const post = (text: string | Buffer, headers: Record<string, string>): Promise<Reply> =>

@@ -22,6 +22,7 @@ import { sha256Hex } from '../../src/proof/digest.ts';
 import { decodePublic } from '../../src/proof/keys.ts';
 import { verify } from '../../src/proof/verify.ts';
 import { collect, heldBytes } from '../support/collect.ts';
+import { turn } from '../support/turns.ts';
 
 interface Vectors {
   keys: { public: string; secret: string }[];
@@ -301,7 +302,7 @@ describe('the cache', () => {
       const token = checker.check(forge({ ...HEADER, n }, CLAIMS), context) as Token;
       return new WeakRef(token.key);
     });
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     collect();
     expect(keys.filter((key) => key.deref() !== undefined).length).toBeLessThanOrEqual(4);
     expect(judge(forge({ ...HEADER, n: 19 }, CLAIMS), checker)).toBe('good');

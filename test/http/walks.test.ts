@@ -1,7 +1,7 @@
 /** Walks under a clock turned by hand: who goes on when, and how much of each turn of the event loop all of them take. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Walk, Walks } from '../../src/http/walks.ts';
-import { turn } from '../engine/house.ts';
+import { turn, turns } from '../support/turns.ts';
 
 let now = 0;
 beforeEach(() => {
@@ -78,7 +78,7 @@ describe('walks', () => {
     const ended: string[] = [];
     for (let n = 0; n < 100; n++) walks.begin(1, looking(`${n}`, 40, ended));
     walks.begin(2, looking('other', 6, ended));
-    for (let n = 0; n < 10; n++) await turn();
+    await turns(10);
     expect(ended).toEqual(['other']);
     await turnsUntilQuiet(walks);
     expect(ended).toHaveLength(101);
@@ -89,7 +89,7 @@ describe('walks', () => {
     const [ended, began]: string[][] = [[], []];
     for (const name of ['a', 'b', 'c']) walks.begin(1, looking(name, 20, ended!, began));
     for (let n = 0; n < 3; n++) walks.begin(1, looking(`short ${n}`, 1, ended!, began));
-    for (let n = 0; n < 12; n++) await turn();
+    await turns(12);
     expect(began!.slice(0, 3)).toEqual(['a', 'b', 'c']);
     expect(ended).toEqual(['short 0', 'short 1', 'short 2']);
     expect(await turnsUntilQuiet(walks)).toBeLessThan(40);
@@ -110,7 +110,7 @@ describe('walks', () => {
     const names = Array.from({ length: 40 }, (_, n) => `in vain ${n}`);
     for (const name of names) walks.begin(1 + (names.indexOf(name) % 4), inVain(name), END);
     // All have begun but the last few.
-    for (let n = 0; n < 60; n++) await turn();
+    await turns(60);
     expect(late).toEqual([]);
     for (let n = 0; n < 40; n++) walks.begin(1 + (n % 4), looking(`patient ${n}`, 2, ended!));
     now = END + 1;
@@ -147,7 +147,7 @@ describe('walks', () => {
     expect(ended).toEqual(['short', 'long', 'later']);
     await turn();
     const later = vi.spyOn(globalThis, 'setImmediate');
-    for (let n = 0; n < 3; n++) await turn();
+    await turns(3);
     // Those of the test itself.
     expect(later).toHaveBeenCalledTimes(3);
   });
@@ -161,7 +161,7 @@ describe('walks', () => {
       const ended: string[] = [];
       for (let n = 0; n < asked; n++) walks.begin(1, looking('asked', 2, ended));
       for (let n = 0; n < owed; n++) walks.begin(1, looking('owed', 2, ended), undefined, 'owed');
-      for (let n = 0; n < 10; n++) await turn();
+      await turns(10);
       const few = owed < asked ? 'owed' : 'asked';
       expect(ended.filter((name) => name === few)).toHaveLength(3);
       await turnsUntilQuiet(walks);
@@ -174,14 +174,14 @@ describe('walks', () => {
     const ended: string[] = [];
     for (let n = 0; n < 10; n++) walks.begin(1, looking('asked', 20, ended));
     for (let n = 0; n < 3; n++) walks.begin(1, looking('made', 20, ended), undefined, 'made');
-    for (let n = 0; n < 20; n++) await turn();
+    await turns(20);
     expect(ended).toEqual(['made']);
     walks.begin(1, looking('owed', 2, ended), undefined, 'owed');
-    for (let n = 0; n < 2; n++) await turn();
+    await turns(2);
     expect(ended).toEqual(['made', 'owed']);
     // One that is long goes on as they do.
     walks.begin(1, looking('long and owed', 20, ended), undefined, 'owed');
-    for (let n = 0; n < 60; n++) await turn();
+    await turns(60);
     expect(ended.filter((name) => name !== 'asked')).toEqual(['made', 'owed', 'made', 'made', 'long and owed']);
     await turnsUntilQuiet(walks);
     expect(ended).toHaveLength(15);
@@ -200,7 +200,7 @@ describe('walks', () => {
     walks.begin(1, naming('begun', 20));
     for (let n = 0; n < 3; n++) walks.begin(1, naming('fresh', 2));
     for (let n = 0; n < 6; n++) walks.begin(1, naming('owed', 2), undefined, 'owed');
-    for (let n = 0; n < 12; n++) await turn();
+    await turns(12);
     expect(slices.slice(1, 13)).toEqual([
       'owed',
       'fresh',

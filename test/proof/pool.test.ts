@@ -12,6 +12,7 @@ import { startThreads, type Threads } from '../../src/proof/threads.ts';
 import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { createWork, type ProofWorkData } from '../../src/proof/work.ts';
 import { isLong, often } from '../support/long.ts';
+import { turn, turnsUntil } from '../support/turns.ts';
 import { hexOf } from './data.ts';
 
 const server = createKeyPair();
@@ -174,7 +175,7 @@ async function submitInTurns(pool: ProofPool, jobs: Expected[], perTurn: number)
   const answers: Promise<ProofResult>[] = [];
   for (let i = 0; i < jobs.length; i += perTurn) {
     for (const job of jobs.slice(i, i + perTurn)) answers.push(submit(pool, job));
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
   }
   await Promise.all(answers);
 }
@@ -318,7 +319,7 @@ describe('a thread that hangs', () => {
     });
     let isAnswered = false;
     const answer = submit(pool, makeJob(1, 8, 1)).then(() => (isAnswered = true));
-    await until(() => pool.stats.tasks === 1);
+    await turnsUntil(() => pool.stats.tasks === 1);
     for (let look = 0; look < 3; look++) pool.look();
     expect(() => pool.look()).toThrow(HangingError);
     expect([isAnswered, pool.stats.tasks]).toEqual([false, 1]);
@@ -331,7 +332,7 @@ describe('a thread that hangs', () => {
     for (let n = 0; n < 10; n++) {
       const answer = submit(pool, makeJob(n, 8, 1));
       pool.look();
-      await until(() => pool.stats.tasks === n + 1);
+      await turnsUntil(() => pool.stats.tasks === n + 1);
       pool.look();
       await answer;
     }
@@ -342,10 +343,10 @@ describe('a thread that hangs', () => {
   test('is counted from when it got its task, not from when another one that failed did', async () => {
     const { pool, tasks } = startLatePool({ looksMax: 3 });
     const answer = submit(pool, makeJob(1, 8, 1));
-    await until(() => tasks.length === 1);
+    await turnsUntil(() => tasks.length === 1);
     for (let look = 0; look < 3; look++) pool.look();
     tasks[0]!.fail();
-    await until(() => tasks.length === 2);
+    await turnsUntil(() => tasks.length === 2);
     for (let look = 0; look < 3; look++) pool.look();
     expect(() => pool.look()).toThrow(HangingError);
     tasks[1]!.work();
@@ -357,15 +358,15 @@ describe('threads that come back late', () => {
   test('write into no slab that another task has meanwhile', async () => {
     const { pool, tasks, lose, comeBack } = startLatePool();
     const first = submit(pool, makeJob(1, 8, 1));
-    await until(() => tasks.length === 1);
+    await turnsUntil(() => tasks.length === 1);
     lose();
     await first;
     comeBack();
     const others = [submit(pool, makeJob(2, 2, 8)), submit(pool, makeJob(3, 2, 8))];
-    await until(() => tasks.length === 2);
+    await turnsUntil(() => tasks.length === 2);
     expect(tasks[1]!.slab).not.toBe(tasks[0]!.slab);
     for (let at = 0; at < 3; at++) {
-      await until(() => at < tasks.length);
+      await turnsUntil(() => at < tasks.length);
       tasks[at]!.work();
     }
     await Promise.all(others);
@@ -375,13 +376,13 @@ describe('threads that come back late', () => {
   test('with an error, do nothing over again that was done meanwhile, and give their slab back', async () => {
     const { pool, tasks, lose, comeBack } = startLatePool();
     const first = submit(pool, makeJob(1, 8, 1));
-    await until(() => tasks.length === 1);
+    await turnsUntil(() => tasks.length === 1);
     lose();
     await first;
     comeBack();
     tasks[0]!.fail();
     const others = [submit(pool, makeJob(2, 40, 1)), submit(pool, makeJob(3, 40, 1))];
-    await until(() => tasks.length > SLABS_PER_LANE);
+    await turnsUntil(() => tasks.length > SLABS_PER_LANE);
     finish();
     await Promise.all(others);
     expect([tasks.length, pool.stats.tasksFailed]).toEqual([1 + SLABS_PER_LANE, 0]);
@@ -392,7 +393,7 @@ describe('threads that come back late', () => {
     const late = startLatePool();
     const { pool, tasks, lose, comeBack } = late;
     const taken = [submit(pool, makeJob(1, 40, 1)), submit(pool, makeJob(2, 40, 1))];
-    await until(() => tasks.length === SLABS_PER_LANE);
+    await turnsUntil(() => tasks.length === SLABS_PER_LANE);
     lose();
     await Promise.all(taken);
     comeBack();
@@ -405,7 +406,7 @@ describe('threads that come back late', () => {
     const { tasks, waiting } = await waitForLostSlabs();
     expect(tasks.length).toBe(SLABS_PER_LANE);
     for (const { work } of [...tasks]) work();
-    await until(() => tasks.length === SLABS_PER_LANE + 1);
+    await turnsUntil(() => tasks.length === SLABS_PER_LANE + 1);
     tasks.at(-1)!.work();
     await waiting;
   });
@@ -417,14 +418,6 @@ describe('threads that come back late', () => {
     expect(tasks.length).toBe(SLABS_PER_LANE);
   });
 });
-
-/** Waits some turns of the event loop. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turns = 0; !isSo(); turns++) {
-    if (turns > 10_000) throw new Error('it does not come to that');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 describe('rows on this thread', () => {
   let asked: MockInstance;
@@ -542,10 +535,10 @@ describe('batches', () => {
   test('while the worker is busy, jobs of many turns gather', async () => {
     const { pool, tasks } = startLatePool({ rowsPerTaskMax: 1000 });
     const answers = [submit(pool, makeJob(0, 1000, 0))];
-    await until(() => tasks.length === SLABS_PER_LANE);
+    await turnsUntil(() => tasks.length === SLABS_PER_LANE);
     for (const job of mixedJobs(60)) {
       answers.push(submit(pool, job));
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
     }
     expect(tasks.length).toBe(SLABS_PER_LANE);
     finish();

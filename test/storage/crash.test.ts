@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { often } from '../support/long.ts';
+import { turn } from '../support/turns.ts';
 import { type FakeDisk, randomFrom } from './fake-disk.ts';
 import { DIRECTORY, entriesFrom, freshDisk, JOURNAL_OPTIONS, recover } from './kit.ts';
 
@@ -34,10 +35,10 @@ async function live(disk: FakeDisk, random: () => number, next: () => Entry, ack
     );
     if (dies) {
       // Mostly once all is written that is to be synced; else where a segment is just being closed, or made.
-      if (random() < 0.7) await new Promise((resolve) => setImmediate(resolve));
+      if (random() < 0.7) await turn();
       if (random() < 0.3) disk.kill();
       else disk.crash();
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
       disk.releaseSyncs();
       expect(reported).toBe(false);
       return frame;

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
 import { LockLostError } from '../../src/storage/lock.ts';
+import { turn } from '../support/turns.ts';
 import type { FakeDisk, Fault } from './fake-disk.ts';
 import {
   commit,
@@ -118,7 +119,7 @@ describe('a failed write is final', () => {
     journal.add(next());
     journal.commit(2, (error) => told.push(error));
     expect(told).toEqual([]);
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     expect(told).toEqual([new RangeError('no memory')]);
     isBroken = false;
     journal.add(next());

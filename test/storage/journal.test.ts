@@ -11,6 +11,7 @@ import { DamageError, journalStart } from '../../src/storage/segments.ts';
 import { startText } from '../../src/trouble.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
+import { turn } from '../support/turns.ts';
 import { FakeDisk } from './fake-disk.ts';
 import {
   commit,
@@ -357,7 +358,7 @@ test('the next frame is made while the next segment is', async () => {
     entries.push(next());
     journal.add(entries.at(-1)!);
     const done = commit(journal, moment);
-    while (created.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (created.length === 0) await turn();
     entries.push(next());
     const added = Buffer.from(journal.add(entries.at(-1)!));
     expect([journal.frameEntries, journal.position.seq]).toEqual([1, 2 * moment - 2]);
@@ -365,7 +366,7 @@ test('the next frame is made while the next segment is', async () => {
     await done;
     expect(added).toEqual(bytesOf(entries.at(-1)!));
     const second = commit(journal, moment);
-    while (created.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (created.length === 0) await turn();
     created.pop()!();
     await second;
   }
@@ -444,7 +445,7 @@ test('close waits for the commit on its way', async () => {
   const order: string[] = [];
   const done = commit(journal, 1).then(() => order.push('commit'));
   const closed = journal.close().then(() => order.push('close'));
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
   expect(order).toEqual([]);
   disk.releaseSyncs();
   await Promise.all([done, closed]);

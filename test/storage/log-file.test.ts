@@ -18,6 +18,7 @@ import { type LogFile, openLog } from '../../src/storage/log-file.ts';
 import { remedy } from '../../src/trouble.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { often } from '../support/long.ts';
+import { turn } from '../support/turns.ts';
 import { FakeDisk, randomFrom } from './fake-disk.ts';
 
 const PATH = '/books/log';
@@ -80,7 +81,7 @@ test('what was synced is there after every sync and power cut, and nothing but z
       });
       disk.crash();
       disk.releaseSyncs();
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
       expect(isReported).toBe(false);
       expect(disk.bytesOf(PATH).subarray(0, synced.length).equals(synced), `seed ${seed}, step ${step}`).toBe(true);
       // As a start does with a torn tail.

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { FOOT_BYTES, SnapshotError } from '../../src/storage/snapshot-format.ts';
 import { listSnapshots } from '../../src/storage/snapshot-reader.ts';
+import { turns } from '../support/turns.ts';
 import type { Fault } from './fake-disk.ts';
 import { DIRECTORY, filesOf, freshDisk, readFrames, server, writeFrames } from './kit.ts';
 import { chunk, chunk2, contentAt, fresh, part, plain, read, START, take, withJournal } from './snapshots.ts';
@@ -113,7 +114,7 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
         await expect(take(disk, contentAt(START, parts))).rejects.toThrow('EIO');
       }
       void take(disk, contentAt({ ...START, seq: 6 }, parts)).catch(() => {});
-      for (let turn = 0; turn < seed % 24; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await turns(seed % 24);
       disk.crash();
       expect(read(disk).refused, `seed ${seed}`).toEqual([]);
     }
@@ -128,7 +129,7 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
       await take(disk, contentAt(positions[1]!, [chunk, part('table', false, 2000)]));
       const parts = [chunk, part('chunk-1', true, 900), part('table', false, 2000)];
       void take(disk, contentAt(positions[2]!, parts)).catch(() => {});
-      for (let turn = 0; turn < seed % 24; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await turns(seed % 24);
       disk.crash();
       const { snapshot } = read(disk);
       expect([4, 6], `seed ${seed}`).toContain(snapshot?.seq);
@@ -149,7 +150,7 @@ describe('a fault while taking one leaves the older ones, and the next one is ta
         };
         // What is cut off never ends.
         void take(disk, contentAt({ ...START, seq: 7 }, [chunk])).then(taken, taken);
-        for (let n = 0; n < turn; n++) await new Promise((resolve) => setImmediate(resolve));
+        await turns(turn);
         disk.crash();
         const files = filesOf(disk);
         for (const name of listSnapshots(disk, DIRECTORY)) {
