@@ -5,6 +5,7 @@ import { bytesOf, dumpState } from '../../src/core/dump.ts';
 import type { Entry, IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-intents.ts';
+import { type Reading, readOn } from '../memory/parts.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 
 function intent(moment: number, ledger = 1): OpenIntent {
@@ -47,17 +48,9 @@ function loaded(bytes: Uint8Array): [number, OpenIntent][] {
   return [...open];
 }
 
-/** A dump on its way: its pieces so far, and what must be in it. */
-interface Reading {
-  pieces: Iterator<Uint8Array>;
-  read: Uint8Array[];
+/** And what must be in it. */
+interface OpenReading extends Reading {
   there: [number, OpenIntent][];
-}
-
-function step({ pieces, read }: Reading): boolean {
-  const next = pieces.next();
-  if (next.done !== true) read.push(next.value.slice());
-  return next.done === true;
 }
 
 test('a dump has what there was, in the order it came, whatever goes on while it is read; so are the pending ones told', () => {
@@ -69,7 +62,7 @@ test('a dump has what there was, in the order it came, whatever goes on while it
       (before, steps) => {
         const open = new OpenIntents();
         const model = new Map<number, OpenIntent>();
-        const readings: Reading[] = [];
+        const readings: OpenReading[] = [];
         const set = (row: number, moment: number) => {
           open.set(row, intent(moment, 1 + (row % 3)));
           model.set(row, intent(moment, 1 + (row % 3)));
@@ -86,13 +79,13 @@ test('a dump has what there was, in the order it came, whatever goes on while it
           } else if (kind === 'dump') {
             const pieces = open.dump().pieces[Symbol.iterator]();
             readings.push({ pieces, read: [], there: [...model] });
-          } else if (kind === 'read' && reading !== undefined) step(reading);
+          } else if (kind === 'read' && reading !== undefined) readOn(reading);
         }
         expect([open.size, [...open]]).toEqual([model.size, [...model]]);
         expectPending(open);
         expectBridges(open);
         for (const reading of readings) {
-          while (!step(reading));
+          while (!readOn(reading));
           expect(loaded(Buffer.concat(reading.read))).toEqual(reading.there);
         }
       },

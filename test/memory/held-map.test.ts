@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bytesOf, HeldMap, rowsOf } from '../../src/memory/index.ts';
+import { type Reading, readOn } from './parts.ts';
 
 type Row = [string, number];
 
@@ -13,18 +14,10 @@ function rowsIn(bytes: Uint8Array): Row[] {
   return [...rowsOf<Row>(new Map([['things', bytes]]), 'things')];
 }
 
-/** A dump on its way: its pieces so far, and what must be in it. */
-interface Reading {
-  pieces: Iterator<Uint8Array>;
-  read: Uint8Array[];
+/** And what must be in it. */
+interface HeldReading extends Reading {
   there: Row[];
   changed: Set<string>;
-}
-
-function step({ pieces, read }: Reading): boolean {
-  const next = pieces.next();
-  if (next.done !== true) read.push(next.value.slice());
-  return next.done === true;
 }
 
 test('a dump has what there was, whatever comes, changes and goes before it is read', () => {
@@ -36,7 +29,7 @@ test('a dump has what there was, whatever comes, changes and goes before it is r
       (before, steps) => {
         const map = emptyMap();
         const model = new Map<string, number>();
-        const readings: Reading[] = [];
+        const readings: HeldReading[] = [];
         const set = (key: string, value: number) => {
           map.set(key, value);
           model.set(key, value);
@@ -51,7 +44,7 @@ test('a dump has what there was, whatever comes, changes and goes before it is r
             continue;
           }
           if (kind === 'read') {
-            if (reading !== undefined) step(reading);
+            if (reading !== undefined) readOn(reading);
             continue;
           }
           for (const { changed } of readings) changed.add(key);
@@ -63,7 +56,7 @@ test('a dump has what there was, whatever comes, changes and goes before it is r
         }
         expect([map.size, [...map], [...map.keys()]]).toEqual([model.size, [...model], [...model.keys()]]);
         for (const reading of readings) {
-          while (!step(reading));
+          while (!readOn(reading));
           const rows = rowsIn(Buffer.concat(reading.read));
           expect(new Map(rows)).toEqual(new Map(reading.there));
           const unchanged = (all: Row[]) => all.filter(([key]) => !reading.changed.has(key));

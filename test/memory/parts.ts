@@ -42,6 +42,19 @@ export class LastDump {
   }
 }
 
+/** A dump on its way: its pieces so far. */
+export interface Reading {
+  pieces: Iterator<Uint8Array>;
+  read: Uint8Array[];
+}
+
+/** Reads the next piece; returns whether it was the last. */
+export function readOn({ pieces, read }: Reading): boolean {
+  const next = pieces.next();
+  if (next.done !== true) read.push(next.value.slice());
+  return next.done === true;
+}
+
 /** The parts as a snapshot read back from disk gives them: plain bytes, by name. Fails where a name comes twice. */
 export function throughDisk(parts: Part[]): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
