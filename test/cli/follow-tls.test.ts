@@ -228,14 +228,17 @@ describe('what has come to lie there', () => {
     expect(look(files)).toEqual({ isNew: true, told: expect.stringMatching(/to be known\.$/) });
   });
 
+  /** What it says of the ends of certificates at a moment. */
+  const tellerOf = (files: PeerFiles) => (moment: string) => {
+    let told = '';
+    files.tellEnding((text) => (told += text), Date.parse(moment));
+    return told;
+  };
+
   test('is told where its own certificate ends within two weeks, and where it is over', () => {
     const to = new Date('2030-06-15T12:00:00Z');
     const files = new PeerFiles(realDisk, machine(certificate('first', { to }), second));
-    const tellAt = (moment: string) => {
-      let told = '';
-      files.tellEnding((text) => (told += text), Date.parse(moment));
-      return told;
-    };
+    const tellAt = tellerOf(files);
     expect(tellAt('2030-06-01T11:59:59Z')).toBe('');
     expect(tellAt('2030-06-01T12:00:00Z')).toMatch(/ends at 2030-06-15T12:00:00.000Z/);
     expect(tellAt('2030-06-02T12:00:00Z')).toBe('');
@@ -248,11 +251,7 @@ describe('what has come to lie there', () => {
   test('is not told of one for a day before a third of that is left: it was told all the time', () => {
     const [from, to] = [new Date('2030-06-15T00:00:00Z'), new Date('2030-06-16T00:00:00Z')];
     const files = new PeerFiles(realDisk, machine(certificate('first', { from, to }), second));
-    const tellAt = (moment: string) => {
-      let told = '';
-      files.tellEnding((text) => (told += text), Date.parse(moment));
-      return told;
-    };
+    const tellAt = tellerOf(files);
     expect(tellAt('2030-06-15T15:59:59Z')).toBe('');
     expect(tellAt('2030-06-15T16:00:00Z')).toMatch(/ends at 2030-06-16T00:00:00.000Z/);
   });

@@ -190,11 +190,13 @@ describe('status policies', () => {
     }
   });
 
+  /** A status that nobody has a word for but whoever makes it up. */
+  const word = (n: number) => `x${[...String(n)].map((digit) => String.fromCharCode(97 + Number(digit))).join('')}`;
+
   test('a ledger that makes up statuses comes to its own end, not to that of all others', () => {
     const books = openBooks();
     make(books, Kind.ledger, { handle: 'other' }, 0);
     for (const ledger of [1, 2]) make(books, wallet, { handle: 'w' }, ledger);
-    const word = (n: number) => `x${[...String(n)].map((digit) => String.fromCharCode(97 + Number(digit))).join('')}`;
     const says = (state: string, ledger: number) => said(prove(books, wallet, 'w', 'a', { status: state }, ledger));
     let made = 0;
     while (made < 1000 && says(word(made), 1) === 'ok') made++;
@@ -211,7 +213,6 @@ describe('status policies', () => {
     const books = openBooks();
     make(books, Kind.ledger, { handle: 'other' }, 0);
     make(books, wallet, { handle: 'w' });
-    const word = (n: number) => `x${[...String(n)].map((digit) => String.fromCharCode(97 + Number(digit))).join('')}`;
     const says = (handle: string, status: string) => said(prove(books, Kind.ledger, handle, 'a', { status }, 0));
     let made = 0;
     while (made < 1000 && says('main', word(made)) === 'ok') made++;

@@ -106,6 +106,11 @@ export interface SmallDisk {
   remove(): void;
 }
 
+function unmount(path: string): void {
+  works('umount', '-l', path);
+  rmSync(path, { recursive: true, force: true });
+}
+
 /** A disk of its own in memory, which is full at `size`. */
 export function mountDisk(size: string): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'ayni-disk-'));
@@ -116,10 +121,7 @@ export function mountDisk(size: string): SmallDisk {
   return {
     path,
     resize: (wanted) => mount('-o', `remount,size=${wanted}`, path),
-    remove() {
-      works('umount', '-l', path);
-      rmSync(path, { recursive: true, force: true });
-    },
+    remove: () => unmount(path),
   };
 }
 
@@ -132,10 +134,7 @@ export function mountReadOnly(of: string): { path: string; remove(): void } {
   }
   return {
     path,
-    remove() {
-      works('umount', '-l', path);
-      rmSync(path, { recursive: true, force: true });
-    },
+    remove: () => unmount(path),
   };
 }
 

@@ -282,6 +282,11 @@ test('on the real disk blocks go past the page cache, large writes too, and are 
   expect([[], blocks]).toContainEqual(past);
 });
 
+function replaceByCopy(path: string): void {
+  writeFileSync(`${path}.copy`, readFileSync(path));
+  renameSync(`${path}.copy`, path);
+}
+
 test.each<[string, (path: string) => void, { isInPlace: boolean; isAsLong: boolean }]>([
   [
     'written to, in what it has',
@@ -293,14 +298,7 @@ test.each<[string, (path: string) => void, { isInPlace: boolean; isAsLong: boole
   ['made longer', (path) => appendFileSync(path, '0'), { isInPlace: true, isAsLong: false }],
   ['removed', unlinkSync, { isInPlace: false, isAsLong: true }],
   ['moved', (path) => renameSync(path, `${path}.old`), { isInPlace: false, isAsLong: true }],
-  [
-    'replaced by a copy',
-    (path) => {
-      writeFileSync(`${path}.copy`, readFileSync(path));
-      renameSync(`${path}.copy`, path);
-    },
-    { isInPlace: false, isAsLong: true },
-  ],
+  ['replaced by a copy', replaceByCopy, { isInPlace: false, isAsLong: true }],
   [
     'moved with its directory',
     (path) => renameSync(dirname(path), `${dirname(path)}.old`),
@@ -366,10 +364,7 @@ test.each<[string, (path: string) => void, (path: string) => void]>([
       renameSync(path, `${path}.kept`);
       linkSync(`${path}.kept`, path);
     },
-    (path) => {
-      writeFileSync(`${path}.copy`, readFileSync(path));
-      renameSync(`${path}.copy`, path);
-    },
+    replaceByCopy,
   ],
 ])('on the real disk a log is not in place once its name does not lead to it: %s', async (_what, before, after) => {
   for (const isOpenBefore of [true, false]) {
