@@ -14,7 +14,15 @@ import { findRoot } from './root.ts';
 const execute = promisify(execFile);
 
 /** Latencies in milliseconds, of answers 201 alone; NaN where they cannot be told from the others. */
-export interface LoadFigures {
+interface Latencies {
+  p50: number;
+  p90: number;
+  p99: number;
+  p999: number;
+  max: number;
+}
+
+export interface LoadFigures extends Latencies {
   /** Requests sent of each part, from its beginning. */
   sent: number[];
   /** Whether the requests ran out before the time did; the rate is then taken over the shorter time. */
@@ -25,11 +33,6 @@ export interface LoadFigures {
   /** Requests without an answer: connection lost, none within the time limit, or due and never sent. */
   lost: number;
   seconds: number;
-  p50: number;
-  p90: number;
-  p99: number;
-  p999: number;
-  max: number;
   /** Of answers other than 201; null where there are none, or where wrk does not tell them apart. */
   refusedP50: number | null;
   refusedP99: number | null;
@@ -39,20 +42,15 @@ export interface LoadFigures {
   cpuSeconds: number | null;
 }
 
-const UNTOLD = { p50: Number.NaN, p90: Number.NaN, p99: Number.NaN, p999: Number.NaN, max: Number.NaN };
+const UNTOLD: Latencies = { p50: Number.NaN, p90: Number.NaN, p99: Number.NaN, p999: Number.NaN, max: Number.NaN };
 
 /** What wrk's done() prints, see requests.lua. */
-interface WrkFigures {
+interface WrkFigures extends Latencies {
   answered: number;
   refused: number;
   lost: number;
   timeouts: number;
   seconds: number;
-  p50: number;
-  p90: number;
-  p99: number;
-  p999: number;
-  max: number;
   parts: { sent: number; ranOut: boolean }[];
 }
 
