@@ -229,6 +229,16 @@ describe('changed by somebody who holds the key', () => {
     });
   });
 
+  test('a delivery that is listed as what happened to an intent', async () => {
+    const directory = await rewritten(plain, (frames) => {
+      const entries = frames.flatMap((frame) => frame.entries);
+      const { luid } = entries.find(({ type }) => type === EntryType.intent)!;
+      entries.find(({ type }) => type === EntryType.delivery)!.luid = luid;
+    });
+    const what = 'its luid is that of no delivery';
+    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
+  });
+
   test.each([
     ['is called', 1, null],
     ['has long said that it is prepared', 0, { what: 'it has no leg whose bridge is called' }],

@@ -32,7 +32,6 @@ import { readRow } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
-import { deliveryLuid, failedOf, type Queued } from '../../effects/deliveries.ts';
 import { EventMemo } from '../../effects/event-memo.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';
@@ -90,6 +89,7 @@ const LUID_HEAD_CHARS = 11;
 /** The last format version in whose books a client's proofs may hold one of the server's that was sent back. */
 const SENT_BACK_VERSION_MAX = 2;
 const NO_RANDOM = new Uint8Array(11);
+const DELIVERY_HEAD = '$evd.';
 
 export class EntryAudit {
   readonly state: State;
@@ -202,6 +202,10 @@ export class EntryAudit {
     if (!isLuid(luid)) throw new FoundError('lie', place, 'its luid is none');
     if (type === EntryType.token && !this.#isToken(entry)) {
       throw new FoundError('lie', place, 'it is of no token: ledger, id and luid do not belong together');
+    }
+    // Which one follows from event and receiver, but builds up to 0.3.0 drew it.
+    if (type === EntryType.delivery && !luid.startsWith(DELIVERY_HEAD)) {
+      throw new FoundError('lie', place, 'its luid is that of no delivery');
     }
     if (type !== EntryType.create && type !== EntryType.intent) return;
     const head = makeLuid(kindRow(kind).prefix, moment, NO_RANDOM).slice(0, LUID_HEAD_CHARS);
@@ -404,7 +408,6 @@ export class EntryAudit {
     if (entry.type === EntryType.delivery) {
       const { row, seq, index, attempts, isDelivered, detail } = entry;
       if (!this.#isEvent(entry)) return `entry ${seq} has no event ${index} in this ledger`;
-      if (!this.#isNamedSo(entry)) return 'its luid is not that of a delivery of this event to this receiver';
       const receiver = readRow(this.state, row).entry.luid;
       const event = { receiver, seq, index, attempts, isDelivered, detail };
       return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...event };
@@ -439,13 +442,6 @@ export class EntryAudit {
   #isEvent({ seq, index, ledger }: DeliveryEntry): boolean {
     const placed = seq >= 1 && seq <= this.state.log.length ? this.#events.placedAt(seq) : null;
     return placed !== null && placed.ledger === ledger && this.#events.find(placed, index) !== null;
-  }
-
-  /** Each round of attempts is named by the one that was given up before it, the first by the event. */
-  #isNamedSo({ row, seq, index, luid }: DeliveryEntry): boolean {
-    const isThis = (queued: Queued) => deliveryLuid(this.state, row, queued) === luid;
-    const isAgain = (failed: Queued) => failed.seq === seq && failed.index === index && isThis(failed);
-    return isThis({ seq, index }) || failedOf(this.state, row).some(isAgain);
   }
 
   /** A decision that no signature in the books explains. */
