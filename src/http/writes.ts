@@ -195,14 +195,14 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   sendOnceFinal(call, 201, findRecord(house.state, call.ledger, Kind.intent, entry.luid), entry.luid, wait);
 }
 
-/** The intent in this row once it is final, or after so many seconds. */
-function sendOnceFinal(call: Call, status: number, row: number, luid: string, wait: number): void {
+/** The intent in this row once it is final, or after so many seconds; where that is later, as `tellLater` has it. */
+function sendOnceFinal(call: Call, status: number, row: number, luid: string, wait: number, tellLater?: () => void) {
   const { house, reply } = call;
   const send = () => sendRow(call, status, row, preferenceApplied(wait));
   // With the rest of its thread it may have come to its end in the same batch.
   if (!house.state.open.has(row)) return send();
   reply.sort = 'wait';
-  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => guarded(call, send)));
+  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => guarded(call, tellLater ?? send)));
 }
 
 function preferenceApplied(wait: number): Header[] {
@@ -329,12 +329,14 @@ function proofWrite(
   const wait = route.kind === Kind.intent ? waitAsked(call) : null;
   const done = (entries: Entry[]) => {
     const { ledger, kind, caller, luid, hash, proof } = command;
+    const mayRead = () => isAllowed(house.state, ledger, 'read', kind, row, caller);
+    const tellAsItWas = () => sendAsItWas(call, row, hash, proof);
     // A proof that stands on the record may be sent by whoever has read or recorded it, as often as they like: without the
-    // right to read it is no way to hear what became of the record since.
-    const isTold = entries.length > 0 || isAllowed(house.state, ledger, 'read', kind, row, caller);
-    if (!isTold) sendAsItWas(call, row, hash, proof);
-    else if (wait === null) sendRow(call, 200, row);
-    else sendOnceFinal(call, 200, row, luid, wait);
+    // right to read it is no way to hear what became of the record since, nor where that right is gone meanwhile.
+    if (entries.length === 0 && !mayRead()) return tellAsItWas();
+    if (wait === null) return sendRow(call, 200, row);
+    const tell = () => (mayRead() ? sendRow(call, 200, row, preferenceApplied(wait)) : tellAsItWas());
+    sendOnceFinal(call, 200, row, luid, wait, tell);
   };
   return { submission: { command, checks, seals: NO_BYTES }, done };
 }

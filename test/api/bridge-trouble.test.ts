@@ -4,9 +4,21 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Bank, inStatus, readIntent, report, type Town } from '../support/bank.ts';
-import { type Json, makeKeys, verifyRecord } from '../support/client.ts';
+import { bearer, connect, type Json, makeKeys, record, verifyRecord } from '../support/client.ts';
 import type { Call } from '../support/hook.ts';
-import { destroy, issue, pause, proofFor, reasonOf, segment, statuses, transfer, until } from '../support/kit.ts';
+import {
+  destroy,
+  issue,
+  makeKit,
+  openLedger,
+  pause,
+  proofFor,
+  reasonOf,
+  segment,
+  statuses,
+  transfer,
+  until,
+} from '../support/kit.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 import { slow } from '../support/slow.ts';
 
@@ -154,6 +166,34 @@ describe('the record of a bridge', () => {
     const { status, body, headers } = await committed;
     expect([status, body.meta.status, headers.get('preference-applied')]).toEqual([200, 'completed', 'wait=20']);
     expect((await say('commit', 'wait=20')).body.meta.status).toBe('completed');
+  });
+
+  test('who may read it no more meanwhile hears nothing of its end', async () => {
+    const teller = makeKeys();
+    const all = { action: 'any', record: 'any' };
+    const own = [
+      { ...all, signer: { public: keys.public } },
+      { ...all, bearer: { $signer: { public: keys.public } } },
+    ];
+    const lent = [
+      { action: { $in: ['access', 'create'] }, record: 'any', signer: { public: teller.public } },
+      { action: { $in: ['access', 'read'] }, record: 'any', bearer: { $signer: { public: teller.public } } },
+    ];
+    const { data } = await openLedger(client, keys, { access: [...own, ...lent] });
+    const at = connect(server, { 'x-ledger': data.handle, ...bearer(keys, data.handle) });
+    const other = makeKit(at, keys);
+    const symbol = await other.symbol();
+    const claims = [issue(await other.wallet(), symbol, 5)];
+    const hold = (await other.send(claims, { data: { config: { commit: 'manual' } } })).body;
+    const path = `/intents/${hold.data.handle}/proofs`;
+    const headers = { 'x-ledger': data.handle, ...bearer(teller, data.handle), prefer: 'wait=20' };
+    const waits = connect(server, headers).post(path, proofFor(hold, teller, { comment: 'seen' }));
+    await until(async () => (await at.get(`/intents/${hold.luid}`)).text.includes('seen'));
+    const now = (await at.get('/ledger')).body;
+    await at.put('/ledger', record({ ...now.data, access: own, parent: now.hash }, keys));
+    await at.post(path, proofFor(hold, keys, { action: 'commit', secret: 'of the others' }));
+    const { status, text } = await waits;
+    expect([status, text.includes('seen'), text.includes('of the others')]).toEqual([200, true, false]);
   });
 
   test('with the trait statuses is told how its intents go on, and of no others', async () => {
