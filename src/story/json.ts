@@ -191,7 +191,9 @@ function readNumber(reader: Reader): number {
 function decimalOf(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const short = digits.replace(/0+$/, '');
-  if (short === '') return whole === '' ? text : '0';
-  return `${sign}${short}e${Number(exponent) - fraction.length + digits.length - short.length}`;
+  // By a pattern each zero of a long run in the middle would be looked at as often as there are zeros behind it.
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  if (end === 0) return whole === '' ? text : '0';
+  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }

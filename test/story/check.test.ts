@@ -172,6 +172,12 @@ describe('texts that readers read differently are wrong', () => {
     expect(verdictOf(data(text))).toBe('wrong');
   });
 
+  test('a number of very many zeros, at once', () => {
+    const long = `{"a":0.1${'0'.repeat(2_000_000)}1}`;
+    expect(() => parseJson(long)).toThrow('readers take for different ones');
+    expect(parseJson(`{"a":0.1${'0'.repeat(2_000_000)}}`)).toEqual({ a: 0.1 });
+  });
+
   test('a nesting that no server takes', () => {
     const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
     expect(parseJson(deep(640))).toEqual(JSON.parse(deep(640)));
