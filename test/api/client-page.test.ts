@@ -188,9 +188,29 @@ test.runIf(hasCryptography)(
     const dated = (response: ServerResponse) =>
       void response.writeHead(429, { ...type, 'retry-after': 'Sun, 29 Nov 2026 12:00:00 GMT' }).end('{}');
     const bare = (response: ServerResponse) => void response.writeHead(431).end();
-    const answers = [cut, html, dated, (response: ServerResponse) => void response.destroy(), whole, bare];
-    const asks = "time.sleep = lambda seconds: None\nprint(call('GET', '/'), call('GET', '/'))";
-    expect(await runPython(python(`http://127.0.0.1:${port}`, asks))).toBe("(200, {'data': 'whole'}) (431, None)\n");
+    const broken = (response: ServerResponse) => void response.writeHead(200, type).end('{"data":');
+    const page = (response: ServerResponse) =>
+      void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+    const conflict = (response: ServerResponse) => void response.writeHead(409).end('<html>');
+    const away = (response: ServerResponse) =>
+      void response.writeHead(301, { location: `${server.url}/wallets` }).end();
+    const gone = (response: ServerResponse) => void response.destroy();
+    const answers = [cut, html, dated, gone, whole, bare];
+    const asked = (asks: string) =>
+      runPython(python(`http://127.0.0.1:${port}`, `time.sleep = lambda seconds: None\n${asks}`));
+    expect(await asked("print(call('GET', '/'), call('GET', '/'))")).toBe("(200, {'data': 'whole'}) (431, None)\n");
+    answers.push(broken, whole);
+    expect(await asked("print(call('GET', '/'))")).toBe("(200, {'data': 'whole'})\n");
+    // None of these says that something was made: of a redirect a list of all there is came back.
+    for (const [answer, status] of [
+      [page, 200],
+      [conflict, 409],
+      [away, 301],
+    ] as const) {
+      answers.push(answer);
+      const made = "make('wallets', {'handle': 'never-made'}, Ed25519PrivateKey.generate())";
+      expect(await asked(made)).toContain(`Exception: ${status} None`);
+    }
     expect(answers).toEqual([]);
   },
 );
