@@ -7,6 +7,7 @@
 import { buffer } from 'node:stream/consumers';
 import { type JsonObject, parseObject } from '../bridge/json.ts';
 import { makeProof, makeRecord } from '../bridge/records.ts';
+import { encodeBase64 } from '../proof/keys.ts';
 import { readOwnKey } from './own-key.ts';
 import { findUnclear } from './unclear.ts';
 import { readArgs, TEXT, UsageError } from './usage.ts';
@@ -33,6 +34,8 @@ export async function run(args: string[]): Promise<number> {
   if (values.hash !== undefined) return print(makeProof(values.hash, custom, keys));
   const [text] = positionals;
   const data = readObject('<data>', text === undefined ? await buffer(process.stdin) : Buffer.from(text));
+  // As with `--key /dev/stdin` and no <data>: it would go wherever what is signed goes.
+  if (data.secret === encodeBase64(keys.secret)) throw new UsageError('<data>: is the key itself, with its secret');
   return print(makeRecord(data, custom, keys));
 }
 

@@ -66,9 +66,10 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /** A file that cannot be read is a slip of whoever named it, and says nothing of the books. */
-function textOf(path: string): string {
+function textOf(given: string): string {
+  const path = readFilled('--head', given);
   try {
-    return readWhole(realDisk, readFilled('--head', path), HEAD_BYTES_MAX).toString();
+    return readWhole(realDisk, path, HEAD_BYTES_MAX).toString();
   } catch (error) {
     throw new UsageError(`--head: ${(error as Error).message}`);
   }

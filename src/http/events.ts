@@ -150,7 +150,10 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   const given = new URLSearchParams(request.query ?? '');
   // Of two signals one was told, and what is to be asked on from stood behind the events of the other.
   const twice = ['after', 'wait', 'signal'].find((name) => given.getAll(name).length > 1);
+  const strange = [...given.keys()].find((name) => /^(?:after|wait|signal)[.[]|^sort(?:$|[.[])/.test(name));
   if (twice !== undefined) return refuse('api.query-malformed', `${twice} may be given once`);
+  if (strange !== undefined)
+    return refuse('api.query-malformed', 'events come oldest first, by after, wait and signal');
   if (query.page.index !== 0) return refuse('api.query-malformed', 'events go on by after, and have no page.index');
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
   const [, seq, from = '0', mark = null] = AFTER.exec(after) ?? [];

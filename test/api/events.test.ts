@@ -181,6 +181,7 @@ describe('what happened in a ledger', () => {
     ...['after=-1', 'after=x', 'after=1.2.3', 'after=1.', 'wait=-1', 'wait=x'],
     // Of these one was taken, and what is to be asked on from was past what the other meant.
     ...['signal=wallet-created&signal=intent-updated', 'after=0&after=99', 'wait=0&wait=1'],
+    ...['signal[]=wallet-created', 'signal[0]=wallet-created', 'after.0=1', 'sort.meta.moment=-1'],
     // The page was the first, whichever was asked for.
     ...['page.index=1', 'page.number=1'],
   ])('%s is refused', async (query) => {

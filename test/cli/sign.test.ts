@@ -1,6 +1,6 @@
 /** `ayni sign` and `ayni token`: what curl sends is taken, and what they cannot use is named. */
 import { spawn } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
@@ -89,6 +89,7 @@ slow('what cannot be used is named, and no secret is shown', async () => {
     [2, 'keygen --out', 'sign', '{}'],
     [2, 'keygen --out', 'token'],
     [2, '<data>: must be a JSON object', 'sign', '[]', '--key', file],
+    [2, '<data>: is the key itself', 'sign', readFileSync(file, 'utf8'), '--key', file],
     [2, '--custom: must be a JSON object', 'sign', '{}', '--custom', 'commit', '--key', file],
     [2, '--hash: must be 64 hex digits', 'sign', '--hash', 'abc', '--key', file],
     [2, 'one <data>, or --hash', 'sign', '{}', '--hash', 'a'.repeat(64), '--key', file],
