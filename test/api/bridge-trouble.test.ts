@@ -190,8 +190,13 @@ describe('the record of a bridge', () => {
     const waits = connect(server, headers).post(path, proofFor(hold, teller, { comment: 'seen' }));
     await until(async () => (await at.get(`/intents/${hold.luid}`)).text.includes('seen'));
     const now = (await at.get('/ledger')).body;
-    await at.put('/ledger', record({ ...now.data, access: own, parent: now.hash }, keys));
-    await at.post(path, proofFor(hold, keys, { action: 'commit', secret: 'of the others' }));
+    const { status: taken, text: why } = await at.put(
+      '/ledger',
+      record({ ...now.data, access: own, parent: now.hash }, keys),
+    );
+    expect(taken, why).toBe(200);
+    const ended = await at.post(path, proofFor(hold, keys, { action: 'commit', secret: 'of the others' }));
+    expect([ended.body.meta.status, ended.text.includes('of the others')]).toEqual(['completed', true]);
     const { status, text } = await waits;
     expect([status, text.includes('seen'), text.includes('of the others')]).toEqual([200, true, false]);
   });
