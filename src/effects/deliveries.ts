@@ -96,10 +96,13 @@ function* newestOf(
  * attempts is a delivery of its own.
  */
 export function deliveryLuid(state: State, row: number, { seq, index, before }: Queued): string {
-  const { luid } = namesOf(state, row);
-  const { handle } = eventNameAt(state, seq, index);
-  const hash = Buffer.from(sha256Hex(`${luid} ${before ?? handle}`), 'hex');
-  return makeLuid('evd', placedAt(state, seq)!.entry.moment, hash);
+  const { moment } = placedAt(state, seq)!.entry;
+  return luidOfDelivery(namesOf(state, row).luid, before ?? eventNameAt(state, seq, index).handle, moment);
+}
+
+/** `of`: the handle of the event, or the luid of the delivery that was given up before; `moment` is of the event's entry. */
+export function luidOfDelivery(receiver: string, of: string, moment: number): string {
+  return makeLuid('evd', moment, Buffer.from(sha256Hex(`${receiver} ${of}`), 'hex'));
 }
 
 /** How far back what was given up is looked for. */

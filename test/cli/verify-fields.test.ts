@@ -95,7 +95,6 @@ const SERVERS_WORD = [
   'intent moment: more',
   // Which luid it drew, of those of its kind and second; that of an intent is its thread's name too.
   'create luid: other end',
-  'delivery luid: other end',
   // That a client's signature came twice in one body, or, where its ledger lets anybody drop, with none.
   ...['create', 'update', 'drop', 'intent'].map((type) => `${type} proofs: the last twice`),
   'drop proofs: the last gone',
@@ -104,7 +103,6 @@ const SERVERS_WORD = [
   'delivery attempts: more',
   'delivery detail: other end',
   'delivery isDelivered: the other',
-  'delivery seq: less',
   // Tokens are not in the books: whose it was, of which ledger, until when it held.
   'token exp: less',
   'token exp: more',

@@ -235,8 +235,8 @@ describe('changed by somebody who holds the key', () => {
       const { luid } = entries.find(({ type }) => type === EntryType.intent)!;
       entries.find(({ type }) => type === EntryType.delivery)!.luid = luid;
     });
-    const what = 'its luid is that of no delivery';
-    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
+    const what = 'its luid is of another event, or of another receiver';
+    expect((await look(directory)).finding).toMatchObject({ kind: 'decided', what });
   });
 
   test.each([

@@ -28,11 +28,13 @@ import { Kind, kindRow } from '../../core/kinds.ts';
 import { isCalling } from '../../core/legs.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
-import { readRow } from '../../core/records.ts';
+import { entryAt, readRow } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
+import { luidOfDelivery } from '../../effects/deliveries.ts';
 import { EventMemo } from '../../effects/event-memo.ts';
+import type { LedgerEvent } from '../../events.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
 import { ownHandle } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
@@ -89,7 +91,6 @@ const LUID_HEAD_CHARS = 11;
 /** The last format version in whose books a client's proofs may hold one of the server's that was sent back. */
 const SENT_BACK_VERSION_MAX = 2;
 const NO_RANDOM = new Uint8Array(11);
-const DELIVERY_HEAD = '$evd.';
 
 export class EntryAudit {
   readonly state: State;
@@ -202,10 +203,6 @@ export class EntryAudit {
     if (!isLuid(luid)) throw new FoundError('lie', place, 'its luid is none');
     if (type === EntryType.token && !this.#isToken(entry)) {
       throw new FoundError('lie', place, 'it is of no token: ledger, id and luid do not belong together');
-    }
-    // Which one follows from event and receiver, but builds up to 0.3.0 drew it.
-    if (type === EntryType.delivery && !luid.startsWith(DELIVERY_HEAD)) {
-      throw new FoundError('lie', place, 'its luid is that of no delivery');
     }
     if (type !== EntryType.create && type !== EntryType.intent) return;
     const head = makeLuid(kindRow(kind).prefix, moment, NO_RANDOM).slice(0, LUID_HEAD_CHARS);
@@ -407,10 +404,12 @@ export class EntryAudit {
     if (entry.type === EntryType.step) return noteOfCall(this.state, entry);
     if (entry.type === EntryType.delivery) {
       const { row, seq, index, attempts, isDelivered, detail } = entry;
-      if (!this.#isEvent(entry)) return `entry ${seq} has no event ${index} in this ledger`;
+      const event = this.#eventOf(entry);
+      if (event === null) return `entry ${seq} has no event ${index} in this ledger`;
+      if (!this.#isNamedAfter(entry, event)) return 'its luid is of another event, or of another receiver';
       const receiver = readRow(this.state, row).entry.luid;
-      const event = { receiver, seq, index, attempts, isDelivered, detail };
-      return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...event };
+      const delivery = { receiver, seq, index, attempts, isDelivered, detail };
+      return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...delivery };
     }
     const callerOf = (proofs: readonly StoredProof[]): Caller =>
       isGranted ? GRANTED : { keys: this.#signersOf(entry, proofs), bearer: null };
@@ -438,10 +437,23 @@ export class EntryAudit {
     return { ...command, companion: companionOf(next, caller) };
   }
 
-  /** Whether the event that a delivery speaks of happened before it, in the same ledger. */
-  #isEvent({ seq, index, ledger }: DeliveryEntry): boolean {
+  /** The event that a delivery speaks of, which happened before it in the same ledger, or null. */
+  #eventOf({ seq, index, ledger }: DeliveryEntry): LedgerEvent | null {
     const placed = seq >= 1 && seq <= this.state.log.length ? this.#events.placedAt(seq) : null;
-    return placed !== null && placed.ledger === ledger && this.#events.find(placed, index) !== null;
+    return placed !== null && placed.ledger === ledger ? this.#events.find(placed, index) : null;
+  }
+
+  /** Whether its luid is that of a delivery of this event to this receiver: the first, or one after another was given up. */
+  #isNamedAfter({ row, seq, index, luid }: DeliveryEntry, { handle }: LedgerEvent): boolean {
+    const receiver = readRow(this.state, row).entry.luid;
+    const { moment } = this.#events.placedAt(seq)!.entry;
+    if (luid === luidOfDelivery(receiver, handle, moment) || luid === luidBefore040(receiver, handle)) return true;
+    for (let at = this.state.feeds.get(row)?.last ?? 0; at !== 0; at = this.state.heap.prev(at)) {
+      const before = entryAt(this.state, at) as DeliveryEntry;
+      const isOfThis = before.seq === seq && before.index === index && !before.isDelivered;
+      if (isOfThis && luid === luidOfDelivery(receiver, before.luid, moment)) return true;
+    }
+    return false;
   }
 
   /** A decision that no signature in the books explains. */
@@ -459,6 +471,13 @@ export class EntryAudit {
 
 /** The luid, proofs and seal of no intent: where one should follow and none does. */
 const NO_INTENT = { luid: '', proofs: [] as StoredProof[], seal: new Uint8Array(0) };
+
+/** Builds up to 0.3.0 named a delivery by a hash alone. */
+function luidBefore040(receiver: string, event: string): string {
+  return `$evd.${Buffer.from(sha256(`${receiver} ${event}`))
+    .toString('base64url')
+    .slice(0, 17)}`;
+}
 
 /** Whether a step is what the server noted of a call to a bridge; all others follow from a proof, or from time. */
 function isNoteOfCall({ outcome }: StepEntry): boolean {
