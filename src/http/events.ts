@@ -148,13 +148,8 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return query;
   const given = new URLSearchParams(request.query ?? '');
-  // Of two signals one was told, and what is to be asked on from stood behind the events of the other.
-  const twice = ['after', 'wait', 'signal'].find((name) => given.getAll(name).length > 1);
-  const strange = [...given.keys()].find((name) => /^(?:after|wait|signal)[.[]|^sort(?:$|[.[])/.test(name));
-  if (twice !== undefined) return refuse('api.query-malformed', `${twice} may be given once`);
-  if (strange !== undefined)
-    return refuse('api.query-malformed', 'events come oldest first, by after, wait and signal');
-  if (query.page.index !== 0) return refuse('api.query-malformed', 'events go on by after, and have no page.index');
+  const strange = strangeIn(given, query.page.index);
+  if (strange !== null) return refuse('api.query-malformed', strange);
   const [after, wait] = [given.get('after') ?? '0', given.get('wait') ?? '0'];
   const [, seq, from = '0', mark = null] = AFTER.exec(after) ?? [];
   if (seq === undefined)
@@ -167,6 +162,16 @@ function wishOf({ house, request }: Call): Wish | Refusal {
   // Whoever misspells one would wait for ever.
   if (signal === undefined) return refuse('api.query-malformed', 'there is no such signal');
   return { after: Number(seq), from: Number(from), mark, limit: query.page.limit, signal, waitMs };
+}
+
+/** What is asked otherwise than events can be asked for, and would be passed by; or null. */
+function strangeIn(given: URLSearchParams, index: number): string | null {
+  // Of two signals one was told, and what is to be asked on from stood behind the events of the other.
+  const twice = ['after', 'wait', 'signal'].find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) return `${twice} may be given once`;
+  const isOther = (name: string) => /^(?:after|wait|signal)[.[]|^sort(?:$|[.[])/.test(name);
+  if ([...given.keys()].some(isOther)) return 'events come oldest first, by after, wait and signal';
+  return index === 0 ? null : 'events go on by after, and have no page.index';
 }
 
 function beyond(after: number, end: number): string {
