@@ -68,8 +68,6 @@ export interface ProofCommand extends CommandBase {
   proof: StoredProof;
   /** What is wrong with it, told to who may add proofs. */
   unfit?: Refusal;
-  /** Of an intent decided again: what an earlier build took for a consent, or for in time, counts. */
-  byOlderRules?: boolean;
 }
 
 /** A token that is good only once, on its way to be used. */

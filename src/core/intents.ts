@@ -62,16 +62,26 @@ export function stepByProof(
   if (step === null || isRefusal(step) || !isOverdue(state, open, now)) return step;
   // What comes when time is over comes too late, also where nobody has looked what is due, as after a long stop. By older
   // rules it still counted.
-  return command.byOlderRules ? step : expire(state, record, open, now);
+  return isDecidedAgain(command) ? step : expire(state, record, open, now);
+}
+
+/**
+ * Nobody who sends a proof is granted everything: whoever decides again what is in the books does not know by whom it was
+ * allowed. There counts what an earlier build took for a consent, or for in time.
+ */
+function isDecidedAgain({ caller }: ProofCommand): boolean {
+  return caller === GRANTED;
 }
 
 function moveByProof(
   state: State,
   record: RecordView,
   open: OpenIntent,
-  { proof: { public: key, custom }, caller, byOlderRules }: ProofCommand,
+  command: ProofCommand,
   now: number,
 ): StepEntry | Refusal | null {
+  const { proof, caller } = command;
+  const { public: key, custom } = proof;
   const words = wordsOf(custom);
   const leg = legOf(record, open, words.handle);
   if (leg >= 0) return stepByReport(state, record, open, leg, words, caller, now);
@@ -81,7 +91,7 @@ function moveByProof(
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
     return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
   }
-  const isAsking = isConsent(words) || (byOlderRules && wasConsent(words));
+  const isAsking = isConsent(words) || (isDecidedAgain(command) && wasConsent(words));
   if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
   // In the books of those who decide again, the caller stands for whoever was allowed.
   const all = caller === GRANTED ? caller : { ...caller, keys: askingKeys(record, key) };

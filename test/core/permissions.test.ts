@@ -122,7 +122,7 @@ describe('a missing permission', () => {
     const proof = { public: ana, result: new Uint8Array(64), custom: JSON.stringify(custom) };
     books.do({
       ...{ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment },
-      ...{ caller: GRANTED, luid, hash, proof, byOlderRules: true },
+      ...{ caller: GRANTED, luid, hash, proof },
     });
     expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status).toBe(end);
   });

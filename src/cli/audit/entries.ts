@@ -420,9 +420,7 @@ export class EntryAudit {
     if (entry.type === EntryType.proof) {
       const { proof } = entry;
       const { hash } = readRow(this.state, entry.row).entry;
-      // More was a consent once: that much is believed where nothing else explains it.
-      const byOlderRules = isGranted;
-      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof, byOlderRules };
+      return { op: 'proof', ledger, kind, moment, caller: callerOf([proof]), luid, hash, proof };
     }
     const { data, hash, proofs } = entry;
     const caller = callerOf(proofs);
