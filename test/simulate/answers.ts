@@ -78,11 +78,13 @@ export function toldOfPlace({ flaw }: Ask, ledger: number): Expected | null {
 }
 
 /** What it is told before anything else is done with it, its token verified by now; `wall` is what the server's clock says. */
-export function toldEarly({ flaw, token }: Ask, books: Books, wall: number): Expected | null {
+export function toldEarly({ path, flaw, token }: Ask, books: Books, wall: number): Expected | null {
   if (flaw === 'token') return EARLY.token!;
   const seconds = Math.floor(wall / 1000);
   if (token !== null && (token.exp < seconds || token.iat > seconds + SKEW_SECONDS)) return EARLY.token!;
   if (token !== null && books.tokens.has(tokenKey(token))) return refused('auth.unauthorized', true);
+  // The longer address of a wallet is no name of a ledger.
+  if (flaw === null && /^\/v2\/ledgers\/[^/]*@/.test(path)) return EARLY.id!;
   return flaw === null ? null : (EARLY[flaw] ?? null);
 }
 
