@@ -123,6 +123,8 @@ export function findRoute(method: string, path: string): Route | Refusal {
   if (found === null) return unknownPath();
   const action = found.methods.get(method);
   if (action === undefined) return refuseMethod(allowed(found.methods));
+  // A record asked for by an empty name: the list would pass for it.
+  if (action === 'list' && path.endsWith('/')) return unknownPath();
   return { action, kind: found.kind, id: found.id, tail: found.tail };
 }
 

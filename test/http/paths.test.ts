@@ -36,6 +36,17 @@ test.each([
   expect(findRoute('constructor', path)).toMatchObject({ reason: 'api.route-not-found' });
 });
 
+test('a slash at the end counts for nothing, but an empty name is not answered with the list', () => {
+  for (const path of ['/v2', '/v2/wallets/w', '/v2/wallets/w/balances', '/v2/ledger']) {
+    expect(findRoute('GET', `${path}/`), path).toEqual(findRoute('GET', path));
+  }
+  for (const { path } of KINDS.filter(({ path }) => path !== '')) {
+    expect(findRoute('GET', `/v2/${path}`), path).toMatchObject({ action: 'list' });
+    expect(findRoute('GET', `/v2/${path}/`), path).toMatchObject({ reason: 'api.route-not-found' });
+    expect(findRoute('POST', `/v2/${path}/`), path).toMatchObject({ action: 'create' });
+  }
+});
+
 test('two ids as long as any, each of their characters encoded, are found; a longer path leads nowhere', () => {
   const id = '%61'.repeat(ADDRESS_MAX);
   const found = { action: 'remove', id: 'a'.repeat(ADDRESS_MAX), tail: 'a'.repeat(ADDRESS_MAX) };
