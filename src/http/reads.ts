@@ -33,9 +33,9 @@ import type { AnswerBody } from './request.ts';
 import { SEMVER } from './version.ts';
 
 export function readStatus(call: Call): void {
-  const { state, sealer, engine } = call.house;
+  const { state, sealer, engine, publicUrl } = call.house;
   const ledger = state.ledgers[call.ledger]!.handle;
-  const server = call.request.header('host');
+  const server = publicUrl === '' ? call.request.header('host') : new URL(publicUrl).host;
   const uptime = Math.floor(process.uptime());
   // Canonical order; handles and the host's text need JSON's escapes at most.
   const data = `{"dependencies":{"db":"CONNECTED"},"handle":"ayni","ledger":${JSON.stringify(ledger)},"semver":"${SEMVER}","server":${JSON.stringify(server)},"status":"UP","uptime":${uptime}}`;

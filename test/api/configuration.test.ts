@@ -181,6 +181,12 @@ describe('the public address', () => {
     expect((await ask('https://ledger.example/api/v2')).status).toBe(200);
     expect((await ask(server.url)).status).toBe(401);
   });
+
+  test('is what the server says its status is of, not the address that a proxy calls', async () => {
+    const server = await serverOfTest({ flags: ['--public-url', 'https://Ledger.Example:8443/api/v2'] });
+    const asked = await connect(server).get('');
+    expect([asked.status, asked.body.data.server]).toEqual([200, 'ledger.example:8443']);
+  });
 });
 
 /** Base64 of the same 32 bytes with an unused bit set, as nobody's proofs and tokens write it. */
