@@ -259,7 +259,11 @@ function readWish(segments: readonly string[], of: Filtered): { path: readonly s
     }
     operator = name as Operator;
   }
-  if (!isSupported(path, of)) throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}`);
+  if (!isSupported(path, of)) {
+    const isArray = segments.at(-1) === '' || /^\d+$/.test(segments.at(-1)!);
+    const hint = isArray ? '; several values take $in' : '';
+    throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}${hint}`);
+  }
   return { path, operator };
 }
 

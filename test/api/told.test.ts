@@ -49,6 +49,9 @@ test('a filter that lists of the kind do not know: the detail names those that t
     'filter has an unsupported path; here are data.handle, data.schema, meta.status, meta.moment, meta.labels, data.custom.<member>',
   );
   expect(await told('/intents?data.claims.0.source=x')).toMatch(/, meta\.thread, .*data\.claims\.source/);
+  for (const array of ['data.handle[]=x', 'data.handle[0]=x', 'data.handle.0=x']) {
+    expect(await told(`/wallets?${array}`), array).toMatch(/data\.custom\.<member>; several values take \$in$/);
+  }
   expect(await told('/wallets?data.handle.$like=x')).toBe(
     'filter has an unsupported operator; here are $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $regex',
   );
