@@ -307,7 +307,7 @@ function isId(kind: Kind, id: string): boolean {
   return isLuid(id) || (kind === Kind.ledger ? isLedgerHandle(id) : isAddress(id));
 }
 
-const MADE_OUTSIDE = refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger');
+const MADE_OUTSIDE = refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger: leave x-ledger out');
 
 /** Whether it does so inside one is told before that one is looked for: a client may name the ledger it is about to make. */
 function makesLedger({ action, kind }: Route): boolean {
