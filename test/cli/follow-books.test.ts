@@ -18,7 +18,13 @@ import {
   writeAll,
   writeWhole,
 } from '../../src/storage/disk.ts';
-import { segmentSeq } from '../../src/storage/format.ts';
+import {
+  FORMAT_VERSION,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+  segmentSeq,
+  writeSegmentHeader,
+} from '../../src/storage/format.ts';
 import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
 import { JOURNAL_START, type JournalEnd } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
@@ -30,7 +36,7 @@ import { DIRECTORY, House, signHash, verifyHash } from '../engine/house.ts';
 import { live, lived, SCRIPT } from '../engine/life.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { answering } from '../support/of-test.ts';
-import { between, booksIn, COPY, catchUp, filesOf, moves, openTo, sourceOf, untold } from './copies.ts';
+import { between, booksIn, COPY, catchUp, filesOf, followOnce, moves, openTo, sourceOf, untold } from './copies.ts';
 
 describe('a copy that is begun', () => {
   test.each(['whole', 'pruned'] as const)('again, of books that went on since, %s, has no gap', async (shape) => {
@@ -503,4 +509,96 @@ test('a copy whose last segment has gone there goes on with the one that follows
   expect(copy.end).toMatchObject({ seq: house.journal.position.seq, file: next });
   expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
   copy.close();
+});
+
+describe('a segment that is a header alone, which nobody signs', () => {
+  /** The header that a segment behind the end of these books would have. */
+  function headerAfter({ seq, chain }: { seq: number; chain: Uint8Array }): { name: string; bytes: Buffer } {
+    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    writeSegmentHeader(bytes, seq + 1, chain, FORMAT_VERSION);
+    return { name: segmentName(seq + 1), bytes };
+  }
+
+  const segmentsIn = (disk: FakeDisk) => filesOf(disk).filter((name) => segmentSeq(name) > 0);
+
+  test('is not kept of who lies: the honest books were taken for others, which had lost an entry', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
+    await catchUp(copy, sourceOf(url));
+    const [before, end] = [segmentsIn(disk), copy.end!];
+    const { name, bytes } = headerAfter(end);
+    const lies = sourceOf(url);
+    lies.fetch = async (asked) => ({
+      kind: 'bytes',
+      chunks: (async function* () {
+        if (asked === name) yield bytes;
+      })(),
+    });
+    expect(await copy.goOn(lies, false)).toBe('nothing');
+    expect([segmentsIn(disk), copy.end]).toEqual([before, end]);
+    await moves(house, 'more');
+    await catchUp(copy, sourceOf(url));
+    copy.close();
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('at the end of a copy goes, whoever left it there, and is no whole copy by itself', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    (await followOnce(disk, url)).close();
+    const before = segmentsIn(disk);
+    const { name, bytes } = headerAfter(house.journal.position);
+    writeWhole(disk, join(COPY, name), bytes);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
+    expect([segmentsIn(disk), copy.end!.seq]).toEqual([before, house.journal.position.seq]);
+    copy.close();
+    const alone = new FakeDisk(2);
+    alone.mkdir(COPY);
+    const first = headerAfter({ seq: 0, chain: JOURNAL_START.chain });
+    writeWhole(alone, join(COPY, first.name), first.bytes);
+    const begun = new Copy(alone, COPY, verifyHash, untold);
+    expect([begun.end, segmentsIn(alone)]).toEqual([null, []]);
+    await catchUp(begun, sourceOf(url));
+    begun.close();
+    expect(differencesOf(booksIn(alone).state, house.state)).toEqual([]);
+  });
+
+  test('makes no whole copy of a server that has nothing else, and is passed by where one has it at its end', async () => {
+    const house = await lived('whole');
+    const { url } = await openTo(house);
+    const { name, bytes } = headerAfter(house.journal.position);
+    const first = headerAfter({ seq: 0, chain: JOURNAL_START.chain });
+    for (const [added, only] of [
+      [name, false],
+      [first.name, true],
+    ] as const) {
+      const source = sourceOf(url);
+      const [list, fetch] = [source.list.bind(source), source.fetch.bind(source)];
+      source.list = async () => {
+        const books = await list();
+        return only
+          ? { ...books, segments: [added], snapshots: [] }
+          : { ...books, segments: [...books.segments, added] };
+      };
+      source.fetch = async (asked, question) => {
+        if (asked !== added) return fetch(asked, question);
+        const chunks = (async function* () {
+          yield only ? first.bytes : bytes;
+        })();
+        return { kind: 'bytes', chunks };
+      };
+      const disk = new FakeDisk(1);
+      const copy = new Copy(disk, COPY, verifyHash, untold);
+      const began = await copy.begin(source).catch((error: Error) => error);
+      expect(began).toEqual(only ? expect.any(AwayError) : undefined);
+      expect([copy.end?.seq, segmentsIn(disk).includes(added)]).toEqual([
+        only ? undefined : house.journal.position.seq,
+        false,
+      ]);
+      copy.close();
+    }
+  });
 });

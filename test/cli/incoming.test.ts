@@ -60,6 +60,25 @@ test('zeros are no end of what may come: no more of them than a frame has, and n
   }
 });
 
+test('a header, which nobody signs, is nothing without a frame behind it, whatever zeros are', async () => {
+  const header = segment.subarray(0, SEGMENT_HEADER_BYTES);
+  const nothing = Buffer.alloc(0);
+  for (const rest of [nothing, Buffer.alloc(3), Buffer.alloc(5000)]) {
+    expect(await taken([header], [rest])).toEqual({ written: nothing, refused: undefined });
+  }
+  const half = segment.subarray(0, segment.length - 1);
+  expect(await taken([half])).toEqual({
+    written: nothing,
+    refused: new SpoiltFrameError('half a frame behind entry 0'),
+  });
+  const other = Buffer.from(segment.subarray(SEGMENT_HEADER_BYTES));
+  other[FRAME_HEAD_BYTES + 2]! ^= 1;
+  for (const pieces of [[header, other], [Buffer.concat([header, other])]]) {
+    const { written, refused } = await taken(pieces);
+    expect([written.length, refused]).toEqual([0, expect.any(SpoiltFrameError)]);
+  }
+});
+
 test('a segment that comes byte by byte is taken as it is', async () => {
   const bytes = Array.from(segment, (byte) => Buffer.of(byte));
   expect(await taken(bytes)).toEqual({ written: segment, refused: undefined });

@@ -28,6 +28,7 @@ import {
 import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
 import {
   FRAME_FOOT_BYTES,
+  SEGMENT_HEADER_BYTES,
   type SegmentHeader,
   segmentName,
   segmentSeq,
@@ -141,9 +142,20 @@ export class Copy {
         if (torn !== null) throw new DamageError(join(directory, file), byte, NOT_PUT_BACK);
       }
     }
+    if (position.byte === SEGMENT_HEADER_BYTES) return this.#readEndBefore(position.file!);
     this.#syncLast(position);
     this.#end = position;
     this.#hold(position.file!);
+  }
+
+  /**
+   * Of a segment that ends with its header nothing is lost, and nobody has signed it: books that went on without it would
+   * be taken for others. Where it was all that made a copy whole, it is made whole again.
+   */
+  #readEndBefore(name: string): void {
+    this.#disk.unlink(join(this.directory, name));
+    this.#disk.syncDirectory(this.directory);
+    if (this.#isWhole()) this.#readEnd();
   }
 
   /** Who ended may have left it in the page cache only. It counts from now on: it must not go with the next power cut. */
@@ -215,6 +227,8 @@ export class Copy {
     await writeTemporary(disk, path + TEMPORARY, (file) =>
       copyFrames(name, 0, chain, fetched.chunks, (bytes, at) => writeAllLater(file, bytes, at)),
     );
+    // One without a frame comes when it has one.
+    if (chain.position.seq < segmentSeq(name)) return disk.unlink(path + TEMPORARY);
     this.#checkNext(name, chain.position);
     await this.#name(name);
   }
@@ -249,8 +263,8 @@ export class Copy {
     const step = await this.#take(source, end.file!, end.byte, waits);
     if (step !== 'ended') return step;
     // To which nothing comes any more, that segment is followed by another.
-    await this.#take(source, segmentName(end.seq + 1), 0, false);
-    return 'more';
+    const next = await this.#take(source, segmentName(end.seq + 1), 0, waits);
+    return next === 'more' ? 'more' : 'nothing';
   }
 
   async #take(source: Source, name: string, from: number, waits: boolean): Promise<Step | 'ended'> {

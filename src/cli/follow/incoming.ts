@@ -14,7 +14,8 @@ export class StrangeBooksError extends Error {
 /**
  * Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at: of a segment that
  * begins, all that is there of it; of one that goes on, frame by frame, since a power cut may take any part of what is
- * not on the device yet, and a frame that is gone with a whole one behind it is damage to every start.
+ * not on the device yet, and a frame that is gone with a whole one behind it is damage to every start. A header goes with
+ * its first frame: nobody signs it alone.
  */
 export async function copyFrames(
   name: string,
@@ -23,10 +24,12 @@ export async function copyFrames(
   chunks: AsyncIterable<Uint8Array>,
   write: (bytes: Uint8Array, at: number) => Promise<void>,
 ): Promise<void> {
-  // What is in no whole frame yet, and room for more of it: it may come in very small pieces.
-  let [room, length] = [Buffer.alloc(0), 0];
+  // What is in no whole frame yet, where it begins, and room for more of it: it may come in very small pieces.
+  let [room, length, begin] = [Buffer.alloc(0), 0, from];
   let zeros = 0;
-  let written = from;
+  let lacksHeader = from === 0;
+  // Until its first frame is there.
+  let header = Buffer.alloc(0);
   for await (const chunk of chunks) {
     if (zeros + length > FRAME_BYTES_MAX) throw new SpoiltFrameError('more bytes than a frame has');
     if (room.length < length + chunk.length) room = Buffer.concat([room], 2 * (length + chunk.length));
@@ -36,26 +39,33 @@ export async function copyFrames(
     let [at, to] = [0, 0];
     // Once: of what could not be written nothing is tried again.
     const handOn = async () => {
-      const [bytes, place] = [held.subarray(at, to), written];
-      written += to - at;
+      if (at === to) return;
+      const [frames, place] = [held.subarray(at, to), begin + at - header.length];
+      const bytes = header.length > 0 ? Buffer.concat([header, frames]) : frames;
+      header = Buffer.alloc(0);
       at = to;
-      if (bytes.length > 0) await write(bytes, place);
+      await write(bytes, place);
     };
     try {
-      if (written === 0 && held.length >= SEGMENT_HEADER_BYTES) to = chain.takeHeader(held);
-      if (written + to === 0) continue;
+      if (lacksHeader) {
+        if (held.length < SEGMENT_HEADER_BYTES) continue;
+        at = to = chain.takeHeader(held);
+        header = Buffer.from(held.subarray(0, to));
+        lacksHeader = false;
+      }
       for (let bytes = chain.take(held, to); bytes > 0; bytes = chain.take(held, to)) {
         to += bytes;
         if (from > 0) await handOn();
       }
     } catch (error) {
       if (!(error instanceof StrangeFrameError)) throw error;
-      throw new StrangeBooksError(`${name} there, at byte ${written + to - at}, has ${error.message}`);
+      throw new StrangeBooksError(`${name} there, at byte ${begin + to}, has ${error.message}`);
     } finally {
       await handOn();
     }
     if (to > 0) room.copyWithin(0, to, length);
     length -= to;
+    begin += to;
     // Behind zeros where a head would be comes no frame: those few say so as well as all of them, and are looked at again.
     if (length > FRAME_HEAD_BYTES && isZeros(room.subarray(0, length), 0)) {
       zeros += length - FRAME_HEAD_BYTES;
