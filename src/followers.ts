@@ -24,7 +24,7 @@ import type { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
-import { segmentSeq } from './storage/format.ts';
+import { SEGMENT_HEADER_BYTES, segmentSeq } from './storage/format.ts';
 import type { Journal } from './storage/journal.ts';
 import { isPartName, snapshotSeq } from './storage/snapshot-format.ts';
 import { listSnapshots } from './storage/snapshot-reader.ts';
@@ -105,6 +105,8 @@ export class Followers {
   readonly #strange = new Map<string, number>();
   /** Whether that was told of one of them. */
   #hasTold = false;
+  /** Whether it was told that more follow than are counted. */
+  #isFull = false;
   /** So many have to have all there is before it is spoken of. */
   #min = 0;
   /** For copies to have what there is. */
@@ -186,10 +188,8 @@ export class Followers {
 
   /** How many have all there is, of those that are there. */
   #have(): number {
-    const { seq, chain } = this.#options.journal.position;
     this.#forgetSilent();
-    const hasAll = (it: Follower) => it.seq === seq && it.chain?.equals(chain) === true;
-    return [...this.#followers.values()].filter(hasAll).length;
+    return [...this.#followers.values()].filter((it) => this.#hasAll(it)).length;
   }
 
   #tellLate(): void {
@@ -285,10 +285,9 @@ export class Followers {
   /** Takes what is said of a copy, if anything; returns whether it is as far as these books, and has another last entry. */
   #hear(params: URLSearchParams, response: ServerResponse): boolean {
     const [name, seq] = [params.get('follower') ?? '', Number(params.get('seq') ?? Number.NaN)];
-    const isNew = !this.#followers.has(name);
-    if (!/^[\w-]{1,40}$/.test(name) || !Number.isSafeInteger(seq) || (isNew && this.entries.length >= FOLLOWERS_MAX))
-      return false;
+    if (!/^[\w-]{1,40}$/.test(name) || !Number.isSafeInteger(seq)) return false;
     const follower: Follower = { seq, chain: chainIn(params), heard: performance.now() };
+    if (!this.#hasRoom(name, follower)) return false;
     this.#followers.set(name, follower);
     this.#silent.delete(name);
     const { position } = this.#options.journal;
@@ -301,6 +300,30 @@ export class Followers {
     });
     this.#release();
     return isOther;
+  }
+
+  /**
+   * Whether it is counted. Anybody may say that he follows: where that is so many as are counted, one that has all there is
+   * takes the place of one that has not, which gets it back the same way.
+   */
+  #hasRoom(name: string, follower: Follower): boolean {
+    if (this.#followers.has(name) || this.entries.length < FOLLOWERS_MAX) return true;
+    if (!this.#isFull)
+      this.#options.tell(
+        `${FOLLOWERS_MAX} follow these books, and no more are counted: of others only those that have all there is, each in the place of one that has not.`,
+      );
+    this.#isFull = true;
+    if (!this.#hasAll(follower)) return false;
+    const [lacking] = [...this.#followers].find(([, it]) => !this.#hasAll(it)) ?? [];
+    if (lacking === undefined) return false;
+    this.#followers.delete(lacking);
+    this.#strange.delete(lacking);
+    return true;
+  }
+
+  #hasAll({ seq, chain }: Follower): boolean {
+    const { position } = this.#options.journal;
+    return seq === position.seq && chain?.equals(position.chain) === true;
   }
 
   /** Nothing is handed out that these books do not have: they lost it, as where a backup was put in their place. */
@@ -339,12 +362,14 @@ export class Followers {
     const { disk, directory, journal } = this.#options;
     if (!this.#isDurableSegment(name) && !isPartName(name) && snapshotSeq(name) < 0) return null;
     const until = performance.now() + waitMs;
-    while (journal.end?.file === name && journal.end.byte <= from) {
+    // A header alone, as a crash may leave it, is nothing to take: who follows it waits for its first frame.
+    const isNews = ({ byte }: { byte: number }) => byte > Math.max(from, SEGMENT_HEADER_BYTES);
+    while (journal.end?.file === name && !isNews(journal.end)) {
       const left = until - performance.now();
       if (journal.end.byte < from || left <= 0 || response.destroyed) break;
       await this.#more(left, response);
     }
-    if (journal.end?.file === name) return journal.end.byte;
+    if (journal.end?.file === name) return isNews(journal.end) ? journal.end.byte : Math.min(journal.end.byte, from);
     const file = disk.open(join(directory, name), 'read');
     const size = file.size();
     file.close();

@@ -183,11 +183,13 @@ class Following {
     tell(`Has entries 1 to ${seq}, the last of ${isoMoment(moment)}, and goes on.`);
     // Not the first time: the answer tells of snapshots, too.
     for (let waits = false; !this.#stop.signal.aborted; waits = !isOnce) {
+      const asked = performance.now();
       const step = await copy.goOn(source, waits);
       this.#answered();
       if (step === 'more') this.#spoilt.journal = 0;
       if (this.#failure !== null) throw this.#failure;
       if (this.#missesSnapshot()) this.#fetchSnapshots();
+      if (waits && step === 'nothing') await this.#pause(asked + AGAIN_MS.first - performance.now());
       if (!isOnce || step === 'more') continue;
       // The last of them may have been taken since.
       await this.#snapshots;
@@ -240,8 +242,13 @@ class Following {
       this.#reasons.add(error.message);
       tell(`Cannot follow just now (${error.message}), and tries again.`);
     }
-    await sleep(this.#againMs, undefined, { signal: this.#stop.signal }).catch(() => {});
+    await this.#pause(this.#againMs);
     this.#againMs = Math.min(2 * this.#againMs, AGAIN_MS.max);
+  }
+
+  /** Whoever answers there may be anybody: who does so at once, with nothing, is not asked at once again. */
+  async #pause(ms: number): Promise<void> {
+    if (ms > 0) await sleep(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 
   /** What an error comes to that will be the same the next time; null of one that need not be. */

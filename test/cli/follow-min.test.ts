@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import { FOLLOWERS_MAX } from '../../src/config.ts';
-import { segmentName } from '../../src/storage/format.ts';
+import { SEGMENT_HEADER_BYTES, segmentName } from '../../src/storage/format.ts';
 import { crowd, judgeBooks, openAccount, type Sent } from '../engine/process.ts';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -304,7 +304,8 @@ describe('who counts as a copy', () => {
   async function open(min: number, waitMsMax = 10) {
     const [directory, journal] = [freshDirectory(), emptyJournal()];
     const { position } = journal;
-    const { url, followers } = await showTo({ directory, journal, waitMsMax });
+    const told: string[] = [];
+    const { url, followers } = await showTo({ directory, journal, waitMsMax, tell: (text) => void told.push(text) });
     const guarded = followers.guard(min);
     const say = async (follower: string, seq: number, chain: string) => {
       await (await fetch(`${url}/books?${new URLSearchParams({ follower, seq: String(seq), chain })}`)).text();
@@ -319,7 +320,7 @@ describe('who counts as a copy', () => {
       });
       return written;
     };
-    return { url, directory, journal, followers, guarded, say, writes };
+    return { url, directory, journal, followers, guarded, say, writes, told };
   }
 
   const ZERO = '00'.repeat(32);
@@ -389,10 +390,35 @@ describe('who counts as a copy', () => {
     for (let n = 0; n < FOLLOWERS_MAX; n++) await say(`follower-${n}`, 0, ZERO);
     await guarded;
     const written = writes();
-    await say('one-more', 1, written.hash);
-    expect([followers.entries.length, written.isAnswered]).toEqual([FOLLOWERS_MAX, false]);
+    for (const [seq, chain] of [
+      [0, ZERO],
+      [1, ZERO],
+      [0, written.hash],
+    ] as const) {
+      await say('one-more', seq, chain);
+      expect([followers.entries.length, written.isAnswered]).toEqual([FOLLOWERS_MAX, false]);
+    }
     await say('follower-3', 1, written.hash);
     expect([followers.entries.length, written.isAnswered]).toEqual([FOLLOWERS_MAX, true]);
+  });
+
+  test('one that has all there is in the place of one that has not, and never of one that has: strangers stopped all answers', async () => {
+    const { followers, guarded, say, writes, told } = await open(1);
+    for (let n = 0; n < FOLLOWERS_MAX; n++) await say(`stranger-${n}`, 0, '');
+    await say('copy', 0, '');
+    expect(followers.entries).toHaveLength(FOLLOWERS_MAX);
+    expect(told).toEqual([expect.stringContaining(`${FOLLOWERS_MAX} follow these books, and no more are counted`)]);
+    await say('copy', 0, ZERO);
+    await guarded;
+    for (let n = 0; n < FOLLOWERS_MAX - 1; n++) await say(`copy-${n}`, 0, ZERO);
+    await say('copy-too-many', 0, ZERO);
+    expect(followers.entries).toHaveLength(FOLLOWERS_MAX);
+    const written = writes();
+    await say('stranger-1', 1, ZERO);
+    expect(written.isAnswered).toBe(false);
+    await say('copy', 1, written.hash);
+    expect([written.isAnswered, followers.entries.filter((seq) => seq === 1)]).toEqual([true, [1]]);
+    expect(told).toHaveLength(1);
   });
 
   test('nobody who does not say how far he is', async () => {
@@ -404,16 +430,22 @@ describe('who counts as a copy', () => {
   });
 
   test('who waits for more has it as soon as an answer waits for him', async () => {
-    const { url, directory, journal, guarded, say, writes } = await open(1, 60_000);
+    const { url, directory, journal, followers, guarded, say, writes } = await open(1, 60_000);
     await say('a', 0, ZERO);
     await guarded;
     const asking = fetch(`${url}/books/${segmentName(1)}?from=0`);
     await pause(50);
-    writeFileSync(join(directory, segmentName(1)), 'a frame');
-    Object.assign(journal.end!, { byte: 7 });
+    const header = 'h'.repeat(SEGMENT_HEADER_BYTES);
+    writeFileSync(join(directory, segmentName(1)), `${header}a frame`);
+    // A header alone is nothing to take.
+    Object.assign(journal.end!, { byte: SEGMENT_HEADER_BYTES });
+    followers.look();
+    expect(await Promise.race([asking, pause(100)])).toBeUndefined();
+    Object.assign(journal.end!, { byte: SEGMENT_HEADER_BYTES + 7 });
     writes();
     // Without it, only after that minute.
-    expect(await Promise.race([asking.then((answer) => answer.text()), pause(20_000)])).toBe('a frame');
+    const answered = await Promise.race([asking.then((answer) => answer.text()), pause(20_000)]);
+    expect(answered).toBe(`${header}a frame`);
   });
 
   test('the same copy once, and of two the last to come', async () => {
