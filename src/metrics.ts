@@ -33,6 +33,8 @@ export interface Watched {
 }
 
 const WATCHERS_MAX = 64;
+/** Statuses that alerts ask for, told from the start: a rate sees no rise in what begins with its first answers. */
+const ALERTED: readonly [status: number, count: number][] = [500, 503].map((status) => [status, 0]);
 
 /** One number, or one for each value of a label. */
 type Told = number | Iterable<readonly [value: string | number, told: number]>;
@@ -65,7 +67,7 @@ const METRICS: readonly Metric[] = [
     name: 'ayni_http_answers_total',
     help: 'Answers, by HTTP status',
     label: 'status',
-    tell: ({ server }) => server()?.answers() ?? [],
+    tell: ({ server }) => [...new Map([...ALERTED, ...(server()?.answers() ?? [])])],
   },
   {
     type: 'gauge',
