@@ -232,7 +232,7 @@ const SETTINGS = {
     4096 * MiB,
     'texts of records that were told, kept so that they need not be made again',
   ),
-  threadSecondsMax: count(60, 1, 3_600, 'time after which one of them that does not answer ends the process'),
+  threadSecondsMax: count(60, 1, 3_600, 'time after which a thread that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
   recordsBytesMax: count(
     recordsRoom(memoryOfProcess()),

@@ -33,8 +33,8 @@ know is not done twice, since a record is known by its handle and content.
   --width <n>           so many at once, in no order (${WIDTH}, at most ${WIDTH_MAX}); where a line needs those before it, 1
   --patience <seconds>  a line without an answer is sent again for so long (${PATIENCE_SECONDS}); then all ends
 
-Ends with 0 where all lines are in, none included, and no intent was rejected, or may have been since the key may not read it; else
-with 1. A line in which a number has more digits than JSON readers keep, or an object two members of one name, is not signed.
+Ends with 0 where every line is in (also where there was none) and no intent was rejected; else with 1, also where the key may not
+read what became of an intent. A line in which a number has more digits than JSON readers keep, or an object two members of one name, is not signed.
 `;
 
 /** Runs the command; resolves with the exit code. */

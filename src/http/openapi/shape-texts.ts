@@ -87,7 +87,9 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
   },
   EventPage: { says: 'Where the next question goes on: `after`, passed on as it is.' },
   Status: { says: 'How the server is.' },
-  Head: { says: 'The end of the books: who keeps it can tell for ever whether what came before was changed.' },
+  Head: {
+    says: 'The end of the books: who keeps it can tell whether what came before was changed, for as long as the journal, or a backup, goes back to it.',
+  },
   Balance: { says: 'What a wallet has of a symbol, free (`available`) or set aside (`reserved`).' },
   Limit: { says: 'What a wallet may have, owe or move of a symbol.' },
   Event: { says: 'Something that happened; `seq` is the entry it is told from.' },
