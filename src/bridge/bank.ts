@@ -8,6 +8,9 @@
  * What always holds: a request that is refused changes nothing; nobody is told of what is not on the device, readers
  * neither.
  */
+
+import { type JsonObject, parseObject } from '../client/json.ts';
+import { makeRecord } from '../client/records.ts';
 import { encodeBase64, type KeyPair } from '../proof/keys.ts';
 import {
   addUp,
@@ -21,10 +24,9 @@ import {
   recount,
 } from './books.ts';
 import { accountNameOf, findFailure, type House } from './decide.ts';
-import { type JsonObject, parseObject } from './json.ts';
 import { type LineDisk, Lines } from './lines.ts';
 import { type Command, type Kind, type State, stepOf } from './machine.ts';
-import { type Bearing, findForgery, findStranger, makeRecord } from './records.ts';
+import { type Bearing, findForgery, findStranger } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import type { Reports } from './reports.ts';
 import { type PrepareRequest, readHandle, readIntent, readPrepare, readStatus, readStep } from './requests.ts';

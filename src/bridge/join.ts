@@ -4,10 +4,11 @@
  *
  * Done again it changes nothing: what is there already is compared, and an other of the same name is an error.
  */
+
+import { isObject, type JsonObject, parseObject } from '../client/json.ts';
+import { makeRecord } from '../client/records.ts';
 import { encodeBase64, type KeyPair } from '../proof/keys.ts';
-import { isObject, type JsonObject, parseObject } from './json.ts';
 import type { Ledger, LedgerAnswer } from './ledger.ts';
-import { makeRecord } from './records.ts';
 
 interface JoinOptions {
   ledger: Ledger;

@@ -4,7 +4,7 @@
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { parseObject } from './json.ts';
+import { parseObject } from '../client/json.ts';
 import { findForgery } from './records.ts';
 
 export interface LedgerAnswer {

@@ -1,32 +1,18 @@
 /**
- * Signed records: whether one that came is the ledger's, and making the bank's own.
+ * Signed records that came: whether one is the ledger's.
  *
  * A record is believed where its hash is that of its data, at least one proof is by the ledger's key, and the newest
  * proofs by that key all hold: its digest follows from hash and custom, and its signature from the digest. Other people's
  * proofs in it are the ledger's business.
  */
+import { isObject, type JsonObject } from '../client/json.ts';
+import { METHOD } from '../client/records.ts';
 import { canon } from '../proof/canon.ts';
 import { proofDigest, sha256Hex } from '../proof/digest.ts';
-import { decodePublic, decodeSignature, encodeBase64, type KeyPair } from '../proof/keys.ts';
-import { sign, verify } from '../proof/verify.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { decodePublic, decodeSignature } from '../proof/keys.ts';
+import { verify } from '../proof/verify.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
-export interface Proof {
-  method: string;
-  public: string;
-  digest: string;
-  result: string;
-  custom?: JsonObject;
-}
-
-export interface SignedRecord {
-  hash: string;
-  data: JsonObject;
-  meta: { proofs: Proof[] };
-}
-
-const METHOD = 'ed25519-v2';
 const HASH = /^[0-9A-Fa-f]{64}$/;
 /**
  * Signatures of one record that are looked at: of an intent with many legs whose bridge was away the ledger has said for
@@ -90,21 +76,4 @@ function holds(hash: string, proof: JsonObject): boolean {
   if (Buffer.from(expected).toString('hex') !== digest.toLowerCase()) return false;
   const [publicKey, signature] = [decodePublic(key), decodeSignature(result)];
   return publicKey !== null && signature !== null && verify(publicKey, expected, signature);
-}
-
-/** The proof of `keys` over a hash; the same proof for the same custom. */
-export function makeProof(hash: string, custom: JsonObject, keys: KeyPair): Proof {
-  const digest = proofDigest(hash.toLowerCase(), canon(custom));
-  return {
-    custom,
-    digest: Buffer.from(digest).toString('hex'),
-    method: METHOD,
-    public: encodeBase64(keys.public),
-    result: encodeBase64(sign(digest, keys)),
-  };
-}
-
-export function makeRecord(data: JsonObject, custom: JsonObject, keys: KeyPair): SignedRecord {
-  const hash = sha256Hex(canon(data));
-  return { hash, data, meta: { proofs: [makeProof(hash, custom, keys)] } };
 }

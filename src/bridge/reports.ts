@@ -5,13 +5,14 @@
  * it is sent; the caller is told once of the answer that ends it. Nothing here is remembered over a restart: the books
  * know which entries have not been told.
  */
+
+import type { JsonObject } from '../client/json.ts';
+import { makeProof, type Proof } from '../client/records.ts';
 import type { KeyPair } from '../proof/keys.ts';
 import type { Entry, IntentName } from './books.ts';
 import type { Chaos } from './chaos.ts';
-import type { JsonObject } from './json.ts';
 import type { Ledger } from './ledger.ts';
 import type { State } from './machine.ts';
-import { makeProof, type Proof } from './records.ts';
 
 interface ReportOptions {
   ledger: Ledger;

@@ -4,9 +4,10 @@
  * The bank believes the ledger's signature and still compares: an entry must be of its intent's claims, in their
  * symbol and of their amount, so that a defect over there does not become money here.
  */
+
+import { isObject, type JsonObject } from '../client/json.ts';
 import { canon } from '../proof/canon.ts';
 import type { IntentName } from './books.ts';
-import { isObject, type JsonObject } from './json.ts';
 import type { Command, Kind } from './machine.ts';
 import { findForgery, proofsBy } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';

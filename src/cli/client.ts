@@ -6,7 +6,7 @@
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { makeRecord, type SignedRecord } from '../bridge/records.ts';
+import { makeRecord, type SignedRecord } from '../client/records.ts';
 import { canon } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
 import { decodePublic, decodeSignature, type KeyPair } from '../proof/keys.ts';
@@ -14,7 +14,7 @@ import { verify } from '../proof/verify.ts';
 
 const ANSWER_MS_MAX = 30_000;
 
-export type { SignedRecord } from '../bridge/records.ts';
+export type { SignedRecord } from '../client/records.ts';
 
 /** A record as the service answers it. */
 export interface StoredRecord extends SignedRecord {

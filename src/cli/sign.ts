@@ -5,8 +5,8 @@
  * What always holds: the proof has the moment of its signing, so it brings about one thing in a ledger.
  */
 import { buffer } from 'node:stream/consumers';
-import { type JsonObject, parseObject } from '../bridge/json.ts';
-import { makeProof, makeRecord } from '../bridge/records.ts';
+import { type JsonObject, parseObject } from '../client/json.ts';
+import { makeProof, makeRecord } from '../client/records.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { readOwnKey } from './own-key.ts';
 import { findUnclear } from './unclear.ts';

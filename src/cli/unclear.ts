@@ -2,7 +2,7 @@
  * Whether JSON says what it is read as. JSON.parse takes the last of two members of one name, and of a number what a double
  * can hold: who signs that has signed something else than what was written, an account's number with other digits say.
  */
-import { isObject, type JsonObject } from '../bridge/json.ts';
+import { isObject, type JsonObject } from '../client/json.ts';
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const NUMBERS = /-?\d[\d.eE+-]*/g;

@@ -22,6 +22,14 @@ function room(file: string): string {
   return second === undefined ? first!.replace('.ts', '') : first!;
 }
 
+/** The rooms that a file imports from, beside its own. */
+function roomsIn(file: string, imports: readonly string[]): string[] {
+  return imports
+    .filter((path) => path.startsWith('.'))
+    .map((path) => room(relative(src, resolve(src, dirname(file), path))))
+    .filter((other) => other !== room(file) && !other.startsWith('..'));
+}
+
 /** A room, and the rooms it may import from; files of src/ itself are rooms of their own. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   memory: [],
@@ -86,13 +94,18 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'turns',
     'url-text',
   ],
-  // Somebody else's system: it shares with the ledger what anybody must know, and nothing else.
-  bridge: ['proof'],
+  // What anybody needs who speaks to a ledger: it shares with the ledger what anybody must know, and nothing else.
+  client: ['proof'],
+  // Somebody else's system: the same.
+  bridge: ['client', 'proof'],
   // What checks a story shares with what tells it the canonical text and the rule for signatures.
   story: ['proof'],
 };
 /** The wiring sees everything. */
 const WIRING = ['main', 'wiring', 'cli'];
+
+/** But for the demo bank, which is somebody else's: only the commands that run one see it, and no tool of a client or auditor. */
+const RUNS_A_BANK = ['cli/bridge.ts', 'cli/two-banks/play.ts'];
 
 /** A package, and the only files that may import it. */
 const DOORS: Record<string, readonly string[]> = {
@@ -117,15 +130,19 @@ describe('rooms', () => {
   test.each(files.filter(({ file }) => !WIRING.includes(room(file))))(
     '$file imports only along the arrows',
     ({ file, imports }) => {
-      const rooms = imports
-        .filter((path) => path.startsWith('.'))
-        .map((path) => room(relative(src, resolve(src, dirname(file), path))))
-        .filter((other) => other !== room(file) && !other.startsWith('..'));
+      const rooms = roomsIn(file, imports);
       const allowed = MAY_IMPORT[room(file)];
       expect(allowed, `${room(file)} has no row`).toBeDefined();
       expect(rooms.filter((other) => !allowed!.includes(other))).toEqual([]);
     },
   );
+
+  test('only what runs the demo bank imports it', () => {
+    const users = files
+      .filter(({ file, imports }) => roomsIn(file, imports).includes('bridge'))
+      .map(({ file }) => file);
+    expect(users.sort()).toEqual(RUNS_A_BANK);
+  });
 
   test.each(Object.entries(DOORS))('%s has one door', (name, doors) => {
     const users = files

@@ -1,7 +1,7 @@
 /** A proof that is remembered must be the one that would be made now, or was made lately. */
 import { expect, test } from 'vitest';
-import type { Proof } from '../../src/bridge/records.ts';
 import { findLie } from '../../src/cli/client.ts';
+import type { Proof } from '../../src/client/records.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { Sealer } from '../../src/proof/sealer.ts';

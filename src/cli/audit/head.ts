@@ -3,7 +3,7 @@
  *
  * What always holds: a head counts only where its hash and its signature are right for the server's key.
  */
-import type { JsonObject } from '../../bridge/json.ts';
+import type { JsonObject } from '../../client/json.ts';
 import { decodePublic } from '../../proof/keys.ts';
 import { findLie, type SignedRecord } from '../client.ts';
 import { UsageError } from '../usage.ts';

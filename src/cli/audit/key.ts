@@ -3,7 +3,7 @@
  * themselves give in the record `system`. The last proves only that the books agree with themselves, and says so.
  */
 import { join } from 'node:path';
-import { parseObject } from '../../bridge/json.ts';
+import { parseObject } from '../../client/json.ts';
 import { SYSTEM_SIGNER } from '../../core/decide.ts';
 import { type CreateEntry, EntryType } from '../../core/entry.ts';
 import { findHandle } from '../../core/finding.ts';

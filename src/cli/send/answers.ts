@@ -6,7 +6,7 @@
  * what a kill left of its last line is passed by.
  */
 import { appendFileSync, closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
-import { parseObject } from '../../bridge/json.ts';
+import { parseObject } from '../../client/json.ts';
 import { isFinal } from '../../core/entry.ts';
 import { UsageError } from '../usage.ts';
 import { linesOf } from './lines.ts';

@@ -6,8 +6,8 @@
  * in already is told as that and not done twice, whoever sent it and however often.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isObject, type JsonObject, parseObject } from '../../bridge/json.ts';
-import { makeRecord } from '../../bridge/records.ts';
+import { isObject, type JsonObject, parseObject } from '../../client/json.ts';
+import { makeRecord } from '../../client/records.ts';
 import { isFinal } from '../../core/entry.ts';
 import { KINDS, Kind } from '../../core/kinds.ts';
 import { canon } from '../../proof/canon.ts';

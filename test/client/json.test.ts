@@ -1,6 +1,6 @@
-/** What a bank makes a value of: anybody may send bytes, and a value may take thirty times their room. */
+/** What is made a value of: anybody may send bytes, and a value may take thirty times their room. */
 import { expect, test } from 'vitest';
-import { parseObject } from '../../src/bridge/json.ts';
+import { parseObject } from '../../src/client/json.ts';
 
 const PARTS = 4_000_000;
 
