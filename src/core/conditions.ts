@@ -9,13 +9,13 @@ import {
   type Effort,
   type Filter,
   filterPath,
-  isObject,
   matches,
   memberAt,
   OPERATORS,
   type Operator,
   type Scalar,
 } from './filters.ts';
+import { isObject } from './objects.ts';
 
 /** As records have them. */
 export type Conditions = Readonly<Record<string, unknown>>;

@@ -8,6 +8,9 @@
  * What always holds: pure, total, and blind to prototypes; a member that is absent equals nothing.
  */
 import { Members } from './members.ts';
+import { isObject } from './objects.ts';
+
+export { isObject } from './objects.ts';
 
 export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'regex'] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -276,10 +279,6 @@ function collect(
       found.push(at);
     }
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether it is about the status, which a record's row tells without its content. */

@@ -6,7 +6,7 @@
  * schema. References may lead back to where they came from only by way of a member or an item: then each turn goes one
  * level down the data, and the data has few levels. Every node gets its cost, by which the work of a check is counted.
  */
-import { isObject } from '../core/filters.ts';
+import { isObject } from '../core/objects.ts';
 import type { Fault } from '../core/refusal.ts';
 import { CLASS_WEIGHT, PATTERN_LENGTH_MAX, PATTERN_SIZE_MAX, weightOf } from './regex.ts';
 import { FORMATS } from './user-schema-formats.ts';

@@ -24,6 +24,7 @@
  * end in `.tmp`.
  */
 
+import { isObject } from '../core/objects.ts';
 import { crc, HASH_BYTES, SIGNATURE_BYTES, segmentSeq, seqDigits } from './format.ts';
 import type { JournalPosition } from './journal.ts';
 import type { DamageKind } from './segments.ts';
@@ -204,10 +205,6 @@ function partRow(row: unknown): PartRow {
     }
   }
   throw new SnapshotError('its manifest has another shape');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isCount(value: unknown): value is number {

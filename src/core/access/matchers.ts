@@ -5,7 +5,8 @@
  * signer, or any token. A list under `$in` is satisfied by any of its matchers.
  */
 import { bytesOfBase64, equalBytes } from '../bytes.ts';
-import { type Effort, isObject } from '../filters.ts';
+import type { Effort } from '../filters.ts';
+import { isObject } from '../objects.ts';
 import type { State } from '../state.ts';
 import type { Bearer } from './caller.ts';
 import { KeyMap } from './key-map.ts';
