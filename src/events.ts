@@ -78,7 +78,7 @@ export function placedAt(state: State, seq: number, only?: number): Placed | nul
   if (entry.type === EntryType.token || entry.type === EntryType.delivery) return null;
   const row = 'row' in entry ? entry.row : findLuid(state, entry.ledger, entry.kind, entry.luid);
   // A ledger's record lives in the server, and is heard of in the ledger itself.
-  const ledger = entry.kind === Kind.ledger ? state.rows.aux.get(row) : entry.ledger;
+  const ledger = entry.kind === Kind.ledger ? state.rows.ledgerIndex.get(row) : entry.ledger;
   return { seq, address, entry, ledger, row };
 }
 

@@ -97,7 +97,7 @@ function touchRows({ handles, rows }: State): void {
   for (let i = 0; i < wallets; i++) {
     const row = rowsFound[i]!;
     addresses[i] = row < 0 ? 0 : rows.at.get(row);
-    slots[i] = row < 0 ? 0 : rows.aux.get(row);
+    slots[i] = row < 0 ? 0 : rows.firstSlot.get(row);
   }
 }
 
@@ -166,7 +166,7 @@ function touchBalances({ rows, balances }: State): void {
   for (let i = 0; i < named; i++) {
     const row = rowsFound[i]!;
     // What names no wallet is for applying to say.
-    slots[i] = row >= 0 && row < rows.lines.length ? rows.aux.get(row) : 0;
+    slots[i] = row >= 0 && row < rows.lines.length ? rows.firstSlot.get(row) : 0;
   }
   for (let i = 0; i < named; i++) {
     if (slots[i]! > 0 && slots[i]! <= balances.size) sum ^= balances.symbol(slots[i]! - 1);

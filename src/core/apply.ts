@@ -96,7 +96,7 @@ export function apply(
       append(state, entry.row, bytes, from, to);
       useProofs(state, entry.row, entry);
       if (entry.status === null) return;
-      if (entry.kind === Kind.ledger) addOwnStatus(state, state.rows.aux.get(entry.row), entry.status);
+      if (entry.kind === Kind.ledger) addOwnStatus(state, state.rows.ledgerIndex.get(entry.row), entry.status);
       return setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
     case EntryType.step: {
       const { row, ledger, kind, outcome } = entry;
@@ -210,8 +210,8 @@ function applyVersion(
     assert(ledger === SERVER_LEDGER, 'ledgers live in the ledger of ledgers');
     assert(!('asked' in entry), 'a ledger is asked for whole');
     const info = ledgerInfo(row, entry);
-    if (entry.type === EntryType.create) rows.aux.set(row, state.ledgers.push(info) - 1);
-    else state.ledgers[rows.aux.get(row)] = info;
+    if (entry.type === EntryType.create) rows.ledgerIndex.set(row, state.ledgers.push(info) - 1);
+    else state.ledgers[rows.ledgerIndex.get(row)] = info;
   }
 }
 

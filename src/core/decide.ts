@@ -395,7 +395,7 @@ function inUse(state: State, ledger: number, kind: Kind, record: RecordView): Re
   const no = (why: string) => refuse('record.drop-rejected', `${why}, so ${handle} cannot be dropped`);
   if (kind === Kind.wallet) {
     if (state.open.isAbout(record.row)) return no('A prepared intent speaks of the wallet');
-    for (let slot = state.rows.aux.get(record.row); slot !== 0; slot = state.balances.next(slot - 1)) {
+    for (let slot = state.rows.firstSlot.get(record.row); slot !== 0; slot = state.balances.next(slot - 1)) {
       if (state.balances.available(slot - 1) !== 0) return no('The wallet has a balance');
       if (state.balances.isHeld(slot - 1)) return no('A prepared intent speaks of the wallet');
     }

@@ -98,11 +98,11 @@ export function indexHashes(state: State, ledger: number, { handle, luid }: Name
 
 /** The balance slot of this wallet row and symbol row, or -1. */
 export function findSlot({ balances, rows }: State, wallet: number, symbol: number): number {
-  return balances.findFrom(rows.aux.get(wallet), wallet, symbol);
+  return balances.findFrom(rows.firstSlot.get(wallet), wallet, symbol);
 }
 
 /** Index of the ledger with this handle or luid, or -1. */
 export function findLedger(state: State, id: string): number {
   const row = findRecord(state, SERVER_LEDGER, Kind.ledger, id);
-  return row < 0 ? -1 : state.rows.aux.get(row);
+  return row < 0 ? -1 : state.rows.ledgerIndex.get(row);
 }

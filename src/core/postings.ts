@@ -143,7 +143,7 @@ function slotOf(state: State, postings: readonly number[], at: number): number {
   const [wallet, symbol] = [postings[at]!, postings[at + 1]!];
   const slot = findSlot(state, wallet, symbol);
   if (slot >= 0) return slot;
-  const made = balances.create(wallet, symbol, rows.aux.get(wallet));
-  rows.aux.set(wallet, made + 1);
+  const made = balances.create(wallet, symbol, rows.firstSlot.get(wallet));
+  rows.firstSlot.set(wallet, made + 1);
   return made;
 }

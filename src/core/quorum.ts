@@ -130,7 +130,7 @@ export class ProofScene implements Scene {
 
   constructor(state: State, ledger: number, kind: Kind, record: RecordView) {
     this.state = state;
-    this.ledger = kind === Kind.ledger ? state.rows.aux.get(record.row) : ledger;
+    this.ledger = kind === Kind.ledger ? state.rows.ledgerIndex.get(record.row) : ledger;
     this.kind = kind;
     this.record = record;
   }

@@ -32,7 +32,7 @@ export function replayed(
   if (kind === Kind.intent) return null;
   const { usedProofs } = state;
   // What was signed for a record of a ledger changes not the ledger itself either, whose data may be the same.
-  const inside = kind === Kind.ledger && row !== NO_ROW ? state.rows.aux.get(row) : ledger;
+  const inside = kind === Kind.ledger && row !== NO_ROW ? state.rows.ledgerIndex.get(row) : ledger;
   let named: Signatures | null = null;
   for (let index = 0; index < proofs.length; index++) {
     const { result, custom } = proofs[index]!;

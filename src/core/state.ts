@@ -77,8 +77,10 @@ interface Rows {
   readonly lines: Lines;
   readonly at: U32Field;
   readonly place: U32Field;
-  /** Wallets: first balance slot plus one. */
-  readonly aux: U32Field;
+  /** Of a wallet: its first balance slot plus one, 0 where it has none. */
+  readonly firstSlot: U32Field;
+  /** Of a ledger's record: the index in `ledgers` of the ledger it is. One field with `firstSlot`, as no row has both. */
+  readonly ledgerIndex: U32Field;
   readonly status: U16Field;
   readonly flags: U8Field;
   readonly kind: U8Column<Kind>;
@@ -205,11 +207,13 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
 
 function emptyRows(pageRows: number | undefined): Rows {
   const lines = new Lines(ROW_BYTES, pageRows);
+  const aux = new U32Field(lines, 'row-aux', 8);
   return {
     lines,
     at: new U32Field(lines, 'row-at', 0),
     place: new U32Field(lines, 'row-place', 4),
-    aux: new U32Field(lines, 'row-aux', 8),
+    firstSlot: aux,
+    ledgerIndex: aux,
     status: new U16Field(lines, 'row-status', 12),
     flags: new U8Field(lines, 'row-flags', 14),
     kind: new U8Column<Kind>('row-kind', true, pageRows),

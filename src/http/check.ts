@@ -21,7 +21,7 @@ export function checkAccess(call: Call): Write | Refusal {
   const row = rowOf(call);
   const done = () => {
     // A question to a ledger's record may be about any kind of record in that ledger.
-    const home = route.kind === Kind.ledger ? house.state.rows.aux.get(row) : call.ledger;
+    const home = route.kind === Kind.ledger ? house.state.rows.ledgerIndex.get(row) : call.ledger;
     // A thousand rules take milliseconds, and hundreds may ask at once.
     walk(call, () => {
       const rules = grantingRules(house.state, home, action, target, row, caller);

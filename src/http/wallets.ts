@@ -72,7 +72,7 @@ function listSlots(call: Call, paths: readonly string[], { count, salt, momentOf
   const { index, limit } = query.page;
   // Of those that stand on the page when they are looked at, some may pass no more when it is told: others take their places.
   const first = new FirstRows(index * limit + 2 * limit, order);
-  let next = state.rows.aux.get(row);
+  let next = state.rows.firstSlot.get(row);
   const textOf = (slot: number, number: number, moment: number, wallet: Names) => {
     const symbol = namesOf(state, balances.symbol(slot));
     const data = `{${said(slot, number)},"symbol":"${symbol.handle}","wallet":"${wallet.handle}"}`;

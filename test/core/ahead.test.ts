@@ -94,7 +94,7 @@ describe('looking ahead', () => {
     for (const handle of ['second', 'third']) books.create(Kind.ledger, { handle }, 0);
     const { state } = books;
     const { row } = state.ledgers[findLedger(state, 'third')]!;
-    expect(state.rows.aux.get(row)).toBeGreaterThan(state.balances.size);
+    expect(state.rows.ledgerIndex.get(row)).toBeGreaterThan(state.balances.size);
     state.handles.insert(handleHash(state, 1, Kind.wallet, 'ghost'), row);
     const commands = [intentOf(books, 1, issue('ghost'))];
     expect(lookAtAll(state, commands)).toEqual([1]);
@@ -126,7 +126,7 @@ describe('looking ahead of applying', () => {
     const { state } = books;
     const before = stateDigests(state);
     const third = state.ledgers[findLedger(state, 'third')]!.row;
-    expect(state.rows.aux.get(third)).toBeGreaterThan(state.balances.size);
+    expect(state.rows.ledgerIndex.get(third)).toBeGreaterThan(state.balances.size);
     const rows = [0, 1, third, state.rows.lines.length, 2 ** 40, -1, 0.5];
     const entries = rows.flatMap((row) => [facts([row, 0, 1, 1]), facts([row, 0, -1, 1], hashes(row >>> 0, 7))]);
     expect(steps(state, entries)).toEqual([14]);

@@ -32,7 +32,13 @@ function rowLine(state: State, row: number): string {
   const kind = rows.kind.get(row) as Kind;
   const { entry, status, owners, added } = readRow(state, row);
   const found = [findHandle(state, ledger, kind, entry.handle), findLuid(state, ledger, kind, entry.luid)];
-  const columns = [kind, ledger, rows.status.get(row), rows.flags.get(row), rows.place.get(row), rows.aux.get(row)];
+  const changing = [
+    rows.status,
+    rows.flags,
+    rows.place,
+    kind === KindNumber.ledger ? rows.ledgerIndex : rows.firstSlot,
+  ];
+  const columns = [kind, ledger, ...changing.map((field) => field.get(row))];
   const chain = entryBytesOf(state, row).map((bytes) => sha256Hex(bytes).slice(0, 16));
   return `row ${row}: ${columns} ${status} ${entry.handle} found ${found} ${owners.length} owners ${added.length} added ${chain}`;
 }

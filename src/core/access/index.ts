@@ -218,7 +218,7 @@ interface Where {
 /** A ledger's record belongs to the ledger it is; one that is only being made has none. */
 function homeOf(state: State, ledger: number, target: Target, row: number): number {
   if (target % PROOF_TARGET !== Kind.ledger) return ledger;
-  return row < 0 ? -1 : state.rows.aux.get(row);
+  return row < 0 ? -1 : state.rows.ledgerIndex.get(row);
 }
 
 function opensGate(state: State, rules: Rules, target: Target, caller: Caller, where: Where): boolean {
