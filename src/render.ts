@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { EntryType, type Outcome, type StoredProof, threadOf } from './core/entry.ts';
 import { legsOf } from './core/intents.ts';
 import { legHandle } from './core/legs.ts';
-import { LONG_MIN } from './core/long-versions.ts';
+import { LONG_ENTRIES_MIN } from './core/long-versions.ts';
 import { isoMoment, outcomeCustoms, sealCustom } from './core/proofs.ts';
 import type { RecordView, Version, VersionEntry } from './core/records.ts';
 import { proofDigestHex, sha256Hex } from './proof/digest.ts';
@@ -68,7 +68,7 @@ function knownProofText(hash: string, proof: StoredProof): string {
 function proofTexts(version: Version, hash: string, sealer: Sealer | null): string {
   if (sealer === null) return '';
   const { entry, added } = version;
-  const textOf = added.length < LONG_MIN ? storedProofText : knownProofText;
+  const textOf = added.length < LONG_ENTRIES_MIN ? storedProofText : knownProofText;
   const texts = entry.proofs.map((proof) => storedProofText(hash, proof));
   texts.push(sealer.sealed(hash, sealCustom(entry), entry.seal));
   const go = (outcome: Outcome) => {

@@ -9,8 +9,8 @@
  */
 import type { Version } from './records.ts';
 
-/** Shorter ones are read faster than looked up. */
-export const LONG_MIN = 16;
+/** Entries from which on a record is a long one, or what was added to a version: shorter ones are read faster than looked up. */
+export const LONG_ENTRIES_MIN = 16;
 /**
  * Bytes of memory that all versions which are kept take where there is room; past it, those go that have not grown for the longest. One is kept
  * however long it is: it has no more than may be added to a record (decide.ts).
@@ -139,7 +139,7 @@ export class LongVersions {
    * of all of it, or of what came since.
    */
   keep(address: number, version: Version, bytes: number, before: number): void {
-    if (version.added.length < LONG_MIN) return;
+    if (version.added.length < LONG_ENTRIES_MIN) return;
     const known = this.#byAddress.get(before);
     const kept = { version, bytes: bytes + (known?.bytes ?? 0) };
     if (known !== undefined) this.#drop(before, known);
@@ -163,7 +163,7 @@ export class LongVersions {
 
   /** Keeps it for a record that has had so many entries. */
   keepFirst(luid: string, address: number, entries: number): void {
-    if (entries < LONG_MIN) return;
+    if (entries < LONG_ENTRIES_MIN) return;
     if (this.#firsts.size >= this.#recordsMax) this.#firsts.clear();
     this.#firsts.set(luid, address);
   }

@@ -11,7 +11,7 @@ import {
   type StoredProof,
   type UpdateEntry,
 } from './entry.ts';
-import { LONG_MIN, WAYMARK_STEPS, type Waymarks } from './long-versions.ts';
+import { LONG_ENTRIES_MIN, WAYMARK_STEPS, type Waymarks } from './long-versions.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
 
@@ -214,7 +214,7 @@ export function lastBy<T extends string | readonly string[]>(
     if (steps % WAYMARK_STEPS === 0) passed.push(at);
     if (typeAt(state, at) === EntryType.proof) value = give(entryAt(state, at) as ProofEntry);
   }
-  if (steps >= LONG_MIN) known.keep(row, passed, value);
+  if (steps >= LONG_ENTRIES_MIN) known.keep(row, passed, value);
   return value;
 }
 

@@ -15,7 +15,7 @@ import { type Call, callerOf, refuseDurable, rowOf, sendDurable, walk } from './
 import { checkSubmission } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
-import { LONG_MIN } from './long-answers.ts';
+import { LONG_BYTES_MIN } from './long-answers.ts';
 import { entersFor, whyNot } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
@@ -85,7 +85,7 @@ function tellEvents(asked: Call, wish: Wish): void {
   const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES || (lacksRoom && texts.length > 0);
   const tell = ({ index }: LedgerEvent, text: string) => {
     const more = Buffer.byteLength(text);
-    lacksRoom = bytes + more >= LONG_MIN && !longAnswers.hasRoom;
+    lacksRoom = bytes + more >= LONG_BYTES_MIN && !longAnswers.hasRoom;
     if (lacksRoom) {
       // It is made again once there is some, or for whoever asks for what comes after this page.
       next = null;
@@ -114,7 +114,7 @@ function tellEvents(asked: Call, wish: Wish): void {
       const place = from === 0 ? seq : `${seq}.${from}`;
       sendList(call, texts, { after: mark === '' ? place : `${place}-${mark}`, limit: wish.limit });
     };
-    withMark(call, seq, from, goOn, bytes < LONG_MIN ? 'fresh' : 'made');
+    withMark(call, seq, from, goOn, bytes < LONG_BYTES_MIN ? 'fresh' : 'made');
   };
   const slice = (pause: number): boolean => {
     const mayGoOn = () => seq < log.length && !isFull() && (!lacksRoom || longAnswers.hasRoom);
@@ -123,7 +123,7 @@ function tellEvents(asked: Call, wish: Wish): void {
     const isOver = performance.now() >= (isThrough ? giveUp : end) || house.waiters.isEnded;
     if (isFull() || (isThrough && texts.length > 0) || isOver) sendEvents();
     else if (isThrough) waitForMore();
-    else if (!isMade && bytes >= LONG_MIN) {
+    else if (!isMade && bytes >= LONG_BYTES_MIN) {
       isMade = true;
       walk(call, slice, undefined, 'made');
     } else return false;

@@ -8,7 +8,7 @@ import { refuse } from './errors.ts';
 import type { Reply } from './request.ts';
 
 /** Bytes of an answer from which on it is a long one. */
-export const LONG_MIN = 256 * 1024;
+export const LONG_BYTES_MIN = 256 * 1024;
 /** Of all long answers that are made and not sent: beyond, no other is begun. */
 export const LONG_ANSWERS_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -121,7 +121,7 @@ function fewFrom<P extends Seen>(parts: readonly P[], from: number): readonly P[
   let to = from + 1;
   for (let { bytes } = parts[from]!; to < parts.length; to++) {
     bytes += parts[to]!.bytes;
-    if (bytes >= LONG_MIN) break;
+    if (bytes >= LONG_BYTES_MIN) break;
   }
   return parts.slice(from, to);
 }
@@ -129,7 +129,7 @@ function fewFrom<P extends Seen>(parts: readonly P[], from: number): readonly P[
 /** Tells what was seen, unless it is long and there is no room for it; returns whether it was told. */
 export function tellNow<S extends Seen>(call: Call, seen: S, tell: (call: Call, seen: S) => void): boolean {
   const { longAnswers } = call.house;
-  if (seen.bytes < LONG_MIN) tell(call, seen);
+  if (seen.bytes < LONG_BYTES_MIN) tell(call, seen);
   else if (longAnswers.hasRoom) {
     const held = { ...call, reply: longAnswers.hold(call.reply, seen.bytes) };
     // What ends it, a mistake of ours too, or a lack of memory, is answered by the reply that gives the room back.

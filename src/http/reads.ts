@@ -25,7 +25,7 @@ import {
 } from '../render.ts';
 import { type Call, type House, refuseDurable, sendDurable, walk, walkInTime } from './call.ts';
 import { type Header, refuse } from './errors.ts';
-import { inParts, inTurn, LONG_MIN, tellNow } from './long-answers.ts';
+import { inParts, inTurn, LONG_BYTES_MIN, tellNow } from './long-answers.ts';
 import { entersFor, readableRow, visibleRows } from './may.ts';
 import { type ListQuery, PAGE_BYTES_MAX, parseQuery } from './query.ts';
 import { withLateProofs, withListProof } from './read-proofs.ts';
@@ -253,7 +253,7 @@ export function sendList(
 ): void {
   const seal = (list: Unsealed, sealed: (signed: Signed) => AnswerBody) =>
     withListProof(call, list, (signed) => sendDurable(call, () => call.reply.send(200, sealed(signed))));
-  if (sum(items.map(({ length }) => length)) < LONG_MIN) {
+  if (sum(items.map(({ length }) => length)) < LONG_BYTES_MIN) {
     const list = unsealedList(items, page, moment);
     return seal(list, (signed) => sealedText(list, signed));
   }

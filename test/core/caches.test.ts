@@ -4,7 +4,7 @@ import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { LONG_MIN } from '../../src/core/long-versions.ts';
+import { LONG_ENTRIES_MIN } from '../../src/core/long-versions.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { Shelf } from '../../src/event-members.ts';
 import { compileUserSchema, keepSchemas } from '../../src/http/user-schemas.ts';
@@ -41,7 +41,7 @@ test('what is known of records', () => {
     const first = memo.record(1);
     for (let at = 2; at < 10_000; at++) memo.record(at);
     expect(memo.record(1) === first).toBe(isKept);
-    for (let at = 1; at < 10_000; at++) longVersions.keepFirst(`luid ${at}`, at, LONG_MIN);
+    for (let at = 1; at < 10_000; at++) longVersions.keepFirst(`luid ${at}`, at, LONG_ENTRIES_MIN);
     expect(longVersions.first('luid 1')).toBe(isKept ? 1 : undefined);
   }
 });
