@@ -20,7 +20,7 @@ import { Nets } from './nets.ts';
 import { namesOf } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { Participants, routeOf } from './routes.ts';
-import { NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
+import { METRIC, NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
 import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 
 export type Cleared = Pick<Outcome, 'postings' | 'limits'> & Pick<Links, 'legs' | 'forwards' | 'routed' | 'through'>;
@@ -267,7 +267,7 @@ class ClearingPlan implements Plan {
   }
 
   limit(wallet: number, symbol: number): void {
-    const metric = this.#sheet.named[this.index * NAMED_WIDTH + SOURCE]!;
+    const metric = this.#sheet.named[this.index * NAMED_WIDTH + METRIC]!;
     this.limits.push(wallet, symbol, metric, this.#amount);
   }
 

@@ -23,11 +23,13 @@ import { hasRules, type IntentOutline } from './outline.ts';
 import { assert } from './refusal.ts';
 import type { State } from './state.ts';
 
-/** The rows of a claim's source, of its target or the wallet it is about, and of its symbol. */
+/** Columns for the rows of a claim's source, of its target or the wallet it is about, and of its symbol. */
 export const NAMED_WIDTH = 3;
 export const SOURCE = 0;
 export const TARGET = 1;
 export const SYMBOL = 2;
+/** The column for the number of a limit's metric (row of METRICS), where others have their source: a limit has none. */
+export const METRIC = SOURCE;
 
 export function namedColumn(member: WalletMember): number {
   return member === 'source' ? SOURCE : TARGET;
@@ -39,8 +41,7 @@ export interface Sheet extends IntentOutline {
   readonly isManual: boolean;
   /**
    * Flat rows of NAMED_WIDTH: the row that the name is known to lead to, or -1 less the place of the name in `unknown`;
-   * below 0 too where a claim names nobody. Of a limit the number of its metric (row of METRICS) stands where others have
-   * their source.
+   * below 0 too where a claim names nobody. Of a limit METRIC has the number of its metric.
    */
   readonly named: readonly number[];
   readonly unknown: readonly string[];
@@ -100,8 +101,9 @@ export function drawUp({ names }: State, ledger: number, brief: Brief): Sheet {
     const number = actionNumber(claim.action);
     assert(number >= 0, 'the door lets only known claim actions in');
     setClaim(claims, from, number, claim.amount);
-    named[to + SOURCE] = number === LIMIT ? METRICS.indexOf(claim.metric as Metric) : -1;
+    named[to + SOURCE] = -1;
     named[to + TARGET] = -1;
+    if (number === LIMIT) named[to + METRIC] = METRICS.indexOf(claim.metric as Metric);
     const { wallets } = CLAIM_ACTIONS[number]!;
     for (let j = 0; j < wallets.length; j++) {
       const member = wallets[j]!;
