@@ -1,7 +1,7 @@
 /**
- * The entrance of the sequence: who of those that came is let in, and when. Whoever is let in is verified, cleared and
- * written; so many may be on that way at a time, and the others wait for their ledgers' turns (turns.ts). The engine
- * says when there may be room again, and what clearing took.
+ * Admission control before the sequence, its entrance: who of those that came is let in, and when. Whoever is let in is
+ * verified, cleared and written; so many may be on that way at a time, and the others wait for their ledgers' turns
+ * (turns.ts). The engine says when there may be room again, and what clearing took.
  */
 import { ClearTimes, Pipeline, Places, Turns } from './turns.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Who comes in next, and who may wait at all: so that one ledger that sends more than the server can do is what waits,
- * and the others hardly notice.
+ * A fair queue with admission control: who comes in next, and who may wait at all, so that one ledger that sends more than
+ * the server can do is what waits, and the others hardly notice.
  *
  * Turns are deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", 1995): the
  * ledgers in which somebody waits stand in a ring; whose turn it is gets an allowance of bytes, and goes on to the end
@@ -110,7 +110,7 @@ interface Lane {
   allowance: number;
 }
 
-/** Requests that wait for their ledger's turn. */
+/** The deficit round robin queue: requests that wait for their ledger's turn. */
 export class Turns {
   /** Of the ledgers in which somebody waits. */
   readonly #lanes = new Map<number, Lane>();

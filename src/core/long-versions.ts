@@ -1,8 +1,8 @@
 /**
- * Versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts take part in
- * gets thousands of reports, and each would otherwise read all those before it. And where records begin that have had very
- * many versions, where some of their entries lie, and what proofs had given to them: one that is changed every minute would
- * otherwise be walked through as a whole whenever it is read.
+ * A cache of versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts take
+ * part in gets thousands of reports, and each would otherwise read all those before it. And where records begin that have
+ * had very many versions, and checkpoints on the way there, waymarks: where some of their entries lie, and what proofs had
+ * given to them. One that is changed every minute would otherwise be walked through as a whole whenever it is read.
  *
  * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept by
  * the address of its newest entry, and bytes at an address never change.
@@ -37,7 +37,7 @@ interface Kept {
   readonly bytes: number;
 }
 
-/** What is known of a record at one of its entries. */
+/** A checkpoint on the way through a record's entries: what is known of the record at one of them. */
 interface Waymark<T> {
   readonly address: number;
   readonly value: T;
@@ -46,7 +46,7 @@ interface Waymark<T> {
 /** A word, or a list of them. */
 type Told = readonly string[] | string | null | undefined;
 
-/** What is known of records with very many entries at some of these: whoever looks for it again soon comes to one. */
+/** Checkpoints: what is known of records with very many entries at some of these. Whoever looks for it again soon comes to one. */
 export class Waymarks<T extends Told> {
   /** By row, the oldest first. */
   readonly #byRow = new Map<number, readonly Waymark<T>[]>();

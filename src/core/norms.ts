@@ -1,6 +1,7 @@
 /**
- * What a ledger asks of its records: which kinds have schemas, and which policies say who may set statuses and labels.
- * Few things, found for every change of a record, so they stand on the V8 heap. All of it follows from the records.
+ * An index of schemas and policies, of what a ledger asks of its records: which kinds have schemas, and which policies say
+ * who may set statuses and labels. Few things, found for every change of a record, so they stand on the V8 heap. All of it
+ * follows from the records.
  *
  * Only `apply` and the loading of a snapshot change it; deciding reads. What is compiled from a record is remembered by
  * the heap address of its newest entry, whose bytes never change, and within a bound: then all of it goes.

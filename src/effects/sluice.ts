@@ -1,9 +1,9 @@
 /**
- * What others send on our calls, as it is let in. The system gives 64 KiB at a time, thirty-two times in a row where there is
- * as much, and a parser goes to the end of what it gets: an answer of eighteen bytes again and again, or a body in pieces
- * of one byte, was two seconds of the only thread for each connection. So what came goes on in small parts, those of all
- * connections together as long as a turn may take, and the rest in later turns. A connection is not read while
- * something of it waits here.
+ * A rate limiter, by the time that it takes, for what others send on our calls. The system gives 64 KiB at a time,
+ * thirty-two times in a row where there is as much, and a parser goes to the end of what it gets: an answer of eighteen
+ * bytes again and again, or a body in pieces of one byte, was two seconds of the only thread for each connection. So what
+ * came goes on in small parts, those of all connections together as long as a turn may take, and the rest in later turns.
+ * A connection is not read while something of it waits here.
  *
  * What always holds: the bytes of a connection go on in order, its end behind them, and none once it is destroyed; for
  * one answer no more than `ANSWER_READ_MAX`, and where none is waited for none at all: then the connection is cut.

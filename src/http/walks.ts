@@ -1,6 +1,7 @@
 /**
- * Walks: what takes looking for, in slices. However many look at once, all of them together take about one slice of each
- * turn of the event loop, so long lists delay nobody for longer, whoever asks for them and however often.
+ * A cooperative scheduler of walks: of what takes looking for, in slices. However many look at once, all of them together
+ * take about one slice of each turn of the event loop, so long lists delay nobody for longer, whoever asks for them and
+ * however often.
  *
  * What is soon found is found at once, as long as this turn has time for it. The others wait for the next turns, and
  * ledgers take turns in those, so a hundred long lists of one ledger are as one to the others. Within a ledger slices go
