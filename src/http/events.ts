@@ -15,10 +15,11 @@ import { type Call, callerOf, refuseDurable, rowOf, sendDurable, walk } from './
 import { checkSubmission } from './check.ts';
 import { keysOf, openBody } from './door.ts';
 import { refuse } from './errors.ts';
-import { LONG_BYTES_MIN } from './long-answers.ts';
+import { type HeldReply, LONG_BYTES_MIN } from './long-answers.ts';
 import { entersFor, whyNot } from './may.ts';
 import { parseQuery } from './query.ts';
 import { sendList, through, walkList } from './reads.ts';
+import type { Reply } from './request.ts';
 import { SIGNALS } from './schema-kinds.ts';
 import type { Write } from './submit.ts';
 import type { Standing } from './walks.ts';
@@ -56,92 +57,126 @@ export function listEvents(call: Call): void {
   // Whoever goes on from books that had more would not be told what comes here in their place.
   if (wish.after > end || (wish.after === end && wish.from > 0))
     return refuseDurable(call, refuse('api.query-malformed', beyond(wish.after, end)));
-  if (wish.mark === null) return tellEvents(call, wish);
+  if (wish.mark === null) return new EventPage(call, wish).begin();
   withMark(call, wish.after, wish.from, (mark) => {
-    if (mark === wish.mark) tellEvents(call, wish);
+    if (mark === wish.mark) new EventPage(call, wish).begin();
     else refuseDurable(call, refuse('api.query-malformed', otherBooks(wish.after)));
   });
 }
 
-function tellEvents(asked: Call, wish: Wish): void {
-  const { house, reply } = asked;
-  const { longAnswers } = house;
-  const held = longAnswers.hold(reply, 0);
-  const call = { ...asked, reply: held };
-  const { log } = house.state;
-  const end = performance.now() + house.listMsMax;
-  const giveUp = performance.now() + wish.waitMs;
-  const texts: string[] = [];
-  let seq = wish.after;
+/** A page of events on its way through the books, in slices, until there is something to tell or the time is over. */
+class EventPage {
+  readonly #wish: Wish;
+  /** The answer itself, and the call with the one that counts what is made for it. */
+  readonly #reply: Reply;
+  readonly #held: HeldReply;
+  readonly #call: Call;
+  /** When looking through the books is over, and waiting for more of them, as `performance.now()` tells it. */
+  readonly #end: number;
+  readonly #giveUp: number;
+  readonly #texts: string[] = [];
+  #bytes = 0;
+  #seq: number;
   /** Of the entry after it: events keep their numbers, whichever of them are asked for and may be read. */
-  let from = wish.from;
+  #from: number;
   /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
-  let next: Iterator<LedgerEvent, void, void> | null = null;
-  let bytes = 0;
+  #next: Iterator<LedgerEvent, void, void> | null = null;
   /** Whether it takes room that others wait for. */
-  let isMade = false;
+  #isMade = false;
   /** There is none for the next event, which makes this a long answer, or a longer one. */
-  let lacksRoom = false;
-  const isFull = () => texts.length >= wish.limit || bytes >= FULL_BYTES || (lacksRoom && texts.length > 0);
-  const tell = ({ index }: LedgerEvent, text: string) => {
-    const more = Buffer.byteLength(text);
-    lacksRoom = bytes + more >= LONG_BYTES_MIN && !longAnswers.hasRoom;
-    if (lacksRoom) {
-      // It is made again once there is some, or for whoever asks for what comes after this page.
-      next = null;
-      return;
-    }
-    from = index + 1;
-    texts.push(`${text.slice(0, -1)},"seq":${seq + 1}}`);
-    bytes += more;
-    held.grow(more);
-  };
-  const tellNext = () => {
-    lacksRoom = false;
-    next ??= eventsAt(call, seq + 1, wish.signal, from);
-    const { value: event, done } = next.next();
-    if (done !== true) {
-      if (mayReadAll(call, event)) tell(event, house.effects.eventTexts.of(event));
-      else from = event.index + 1;
-      return;
-    }
-    seq++;
-    from = 0;
-    next = null;
-  };
-  const sendEvents = () => {
-    const goOn = (mark: string) => {
-      const place = from === 0 ? seq : `${seq}.${from}`;
-      sendList(call, texts, { after: mark === '' ? place : `${place}-${mark}`, limit: wish.limit });
-    };
-    withMark(call, seq, from, goOn, bytes < LONG_BYTES_MIN ? 'fresh' : 'made');
-  };
-  const slice = (pause: number): boolean => {
-    const mayGoOn = () => seq < log.length && !isFull() && (!lacksRoom || longAnswers.hasRoom);
-    while (mayGoOn() && performance.now() < pause) tellNext();
-    const isThrough = seq >= log.length;
-    const isOver = performance.now() >= (isThrough ? giveUp : end) || house.waiters.isEnded;
-    if (isFull() || (isThrough && texts.length > 0) || isOver) sendEvents();
-    else if (isThrough) waitForMore();
-    else if (!isMade && bytes >= LONG_BYTES_MIN) {
-      isMade = true;
-      walk(call, slice, undefined, 'made');
+  #lacksRoom = false;
+
+  constructor(call: Call, wish: Wish) {
+    this.#wish = wish;
+    this.#reply = call.reply;
+    this.#held = call.house.longAnswers.hold(call.reply, 0);
+    this.#call = { ...call, reply: this.#held };
+    this.#end = performance.now() + call.house.listMsMax;
+    this.#giveUp = performance.now() + wish.waitMs;
+    this.#seq = wish.after;
+    this.#from = wish.from;
+  }
+
+  begin(): void {
+    walk(this.#call, this.#slice);
+  }
+
+  readonly #slice = (pause: number): boolean => {
+    const { log } = this.#call.house.state;
+    while (this.#seq < log.length && this.#mayGoOn() && performance.now() < pause) this.#tellNext();
+    const isThrough = this.#seq >= log.length;
+    const isOver = performance.now() >= (isThrough ? this.#giveUp : this.#end) || this.#call.house.waiters.isEnded;
+    if (this.#isFull() || (isThrough && this.#texts.length > 0) || isOver) this.#send();
+    else if (isThrough) this.#waitForMore();
+    else if (!this.#isMade && this.#bytes >= LONG_BYTES_MIN) {
+      this.#isMade = true;
+      walk(this.#call, this.#slice, undefined, 'made');
     } else return false;
     return true;
   };
-  const waitForMore = () => {
-    const more = (passed: number) => {
-      if (passed > seq) from = 0;
-      seq = Math.max(seq, passed);
-      walk(call, slice);
+
+  #mayGoOn(): boolean {
+    return !this.#isFull() && (!this.#lacksRoom || this.#call.house.longAnswers.hasRoom);
+  }
+
+  #isFull(): boolean {
+    const count = this.#texts.length;
+    return count >= this.#wish.limit || this.#bytes >= FULL_BYTES || (this.#lacksRoom && count > 0);
+  }
+
+  /** Tells of the next event, or goes on to the next entry where there is none left. */
+  #tellNext(): void {
+    this.#lacksRoom = false;
+    this.#next ??= eventsAt(this.#call, this.#seq + 1, this.#wish.signal, this.#from);
+    const { value: event, done } = this.#next.next();
+    if (done !== true) {
+      if (mayReadAll(this.#call, event)) this.#add(event, this.#call.house.effects.eventTexts.of(event));
+      else this.#from = event.index + 1;
+      return;
+    }
+    this.#seq++;
+    this.#from = 0;
+    this.#next = null;
+  }
+
+  #add({ index }: LedgerEvent, text: string): void {
+    const more = Buffer.byteLength(text);
+    this.#lacksRoom = this.#bytes + more >= LONG_BYTES_MIN && !this.#call.house.longAnswers.hasRoom;
+    if (this.#lacksRoom) {
+      // It is made again once there is some, or for whoever asks for what comes after this page.
+      this.#next = null;
+      return;
+    }
+    this.#from = index + 1;
+    this.#texts.push(`${text.slice(0, -1)},"seq":${this.#seq + 1}}`);
+    this.#bytes += more;
+    this.#held.grow(more);
+  }
+
+  #send(): void {
+    const [seq, from] = [this.#seq, this.#from];
+    const goOn = (mark: string) => {
+      const place = from === 0 ? seq : `${seq}.${from}`;
+      const after = mark === '' ? place : `${place}-${mark}`;
+      sendList(this.#call, this.#texts, { after, limit: this.#wish.limit });
     };
-    const { row } = house.state.ledgers[call.ledger]!;
-    const concern = { ledger: call.ledger, luid: namesOf(house.state, row).luid, signal: wish.signal, seq };
-    reply.sort = 'wait';
-    call.request.forgetHead();
-    reply.whenGone(house.waiters.watchLog(giveUp - performance.now(), concern, more));
-  };
-  walk(call, slice);
+    withMark(this.#call, seq, from, goOn, this.#bytes < LONG_BYTES_MIN ? 'fresh' : 'made');
+  }
+
+  #waitForMore(): void {
+    const { house, ledger, request } = this.#call;
+    const more = (passed: number) => {
+      if (passed > this.#seq) this.#from = 0;
+      this.#seq = Math.max(this.#seq, passed);
+      walk(this.#call, this.#slice);
+    };
+    const { row } = house.state.ledgers[ledger]!;
+    const { luid } = namesOf(house.state, row);
+    const concern = { ledger, luid, signal: this.#wish.signal, seq: this.#seq };
+    this.#reply.sort = 'wait';
+    request.forgetHead();
+    this.#reply.whenGone(house.waiters.watchLog(this.#giveUp - performance.now(), concern, more));
+  }
 }
 
 function wishOf({ house, request }: Call): Wish | Refusal {
