@@ -17,6 +17,7 @@ import { Compile, type Validator } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';
+import { filterPathCheck } from './filter-paths.ts';
 import { ERRORS_MAX, tellErrors } from './schema-errors.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
@@ -39,8 +40,9 @@ export interface SchemaLimits {
 /** The errors of a body, or null for one that has the right shape. `kind` is of no matter to a proof. */
 export type ValidateBody = (kind: Kind, operation: Operation, value: unknown) => Fault[] | null;
 
-interface EffectBody {
-  readonly data: { readonly signal: string; readonly filter?: object };
+interface EffectData {
+  readonly signal: string;
+  readonly filter?: object;
 }
 
 /** A schema that is compiled by whoever needs it first. */
@@ -56,9 +58,12 @@ export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits) {
   const proofs = array(Proof, { maxItems: proofsMax });
   const [signedMeta, dropMeta] = [object({ proofs }), object({ proofs: optional(proofs) })];
   const signed = (data: Schema, meta = signedMeta) => object({ hash: Hash, luid: optional(Luid), data, meta });
+  // By their numbers: members that are named by numbers come in the order of these.
+  const dataByKind = Object.values(kindSchemas(claimsMax));
   return {
-    // Of create and update. By their numbers: members that are named by numbers come in the order of these.
-    byKind: Object.values(kindSchemas(claimsMax)).map((data) => signed(data)),
+    dataByKind,
+    /** Of create and update. */
+    byKind: dataByKind.map((data) => signed(data)),
     drop: signed(DropData, dropMeta),
     /** Of taking a signer out of a circle. */
     dropMember: signed(CircleSignerData, dropMeta),
@@ -68,9 +73,13 @@ export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits) {
   };
 }
 
-/** A check of bodies; it compiles each schema when it first needs it, some milliseconds. */
-export function compileSchemas(limits: SchemaLimits): ValidateBody {
+/**
+ * A check of bodies; it compiles each schema when it first needs it, some milliseconds. `isOfBooks`: of what is in books,
+ * where filters may lead nowhere. Earlier builds let them in, and what was decided by them stands.
+ */
+export function compileSchemas(limits: SchemaLimits, isOfBooks = false): ValidateBody {
   const schemas = bodySchemas(limits);
+  const filterPaths = filterPathCheck(schemas.dataByKind);
   const byKind = schemas.byKind.map(compiled);
   const dropMember = compiled(schemas.dropMember);
   const others = { drop: compiled(schemas.drop), proof: compiled(schemas.proof), check: compiled(schemas.check) };
@@ -78,11 +87,16 @@ export function compileSchemas(limits: SchemaLimits): ValidateBody {
   const ownProofs = compiled(schemas.proofs);
   const check = (schema: Compiled, value: unknown) => errorsOf(schema, value, (body) => withoutRight(body, ownProofs));
 
+  const filterErrors = (kind: Kind, data: object) => {
+    const errors = kind === Kind.effect ? checkSignalFilter(data as EffectData) : null;
+    return errors ?? (isOfBooks ? null : filterPaths(kind, data));
+  };
+
   return (kind, operation, value) => {
     if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
     if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
     const errors = check(byKind[kind]!, value);
-    if (kind === Kind.effect && errors === null) return checkSignalFilter((value as EffectBody).data);
+    if (errors === null && kind !== Kind.intent) return filterErrors(kind, (value as { data: object }).data);
     if (kind !== Kind.intent || (errors !== null && !hasClaims(value))) return errors;
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
     return errors === null ? wrong : [...errors, ...(wrong ?? [])].slice(0, ERRORS_MAX);

@@ -11,6 +11,7 @@ import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEn
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
+import { canon } from '../../src/proof/canon.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
@@ -39,7 +40,7 @@ import {
   strandedBooks,
   tokenBooks,
 } from './books.ts';
-import { type Frames, isSystem, pick, pickTransfer } from './lies.ts';
+import { type Frames, isSystem, pick, pickTransfer, replaceData } from './lies.ts';
 
 const plain = await plainBooks();
 const pruned = await prunedBooks();
@@ -531,4 +532,34 @@ describe('the command', () => {
     expect(ran.err).toMatch(what);
     expect(ran.code).toBe(code);
   });
+});
+
+test('filters that lead nowhere, which earlier builds let in, verify in their books, and a change has to mend them', async () => {
+  const directory = freshDirectory();
+  const keys = makeKeys();
+  const policy = (filter: Json) => ({ handle: 'old', schema: 'access', record: 'intent', values: [], filter });
+  const first = await startServer({ directory });
+  expect((await connect(first).post('/policies', record(policy({}), keys))).status).toBe(201);
+  await first.stop();
+  const nowhere = policy({ 'data.claims.0.amount': { $ne: 5 } });
+  const { hash, meta } = record(nowhere, keys);
+  const old = await rewritten(directory, (frames) => {
+    const entry = frames.at(-1)!.entries.at(-1) as CreateEntry;
+    replaceData(entry, canon(nowhere));
+    const [{ public: key, result, custom = null }] = meta.proofs;
+    const bytes = (text: string) => Buffer.from(text, 'base64');
+    entry.proofs = [{ public: bytes(key), result: bytes(result), custom: custom === null ? null : canon(custom) }];
+    entry.seal = sign(proofDigest(hash, sealCustom(entry)), keyIn(directory));
+  });
+  expect((await look(old)).finding).toBe(null);
+  const second = await startServer({ directory: old });
+  try {
+    const client = connect(second);
+    expect((await client.get('/policies/old')).body.hash).toBe(hash);
+    const change = (data: Json) => client.put('/policies/old', record({ ...data, parent: hash }, keys));
+    expect(reasonOf(await change({ ...nowhere, custom: {} }))).toEqual([422, 'record.schema-invalid']);
+    expect((await change(policy({ 'data.claims.amount': { $ne: 5 } }))).status).toBe(200);
+  } finally {
+    await second.stop();
+  }
 });

@@ -188,7 +188,7 @@ describe('what is far too wide is told as that, and nobody looks into it', () =>
     const claim = { ...TRANSFER, source: { handle: 'a', custom: WIDE } };
     expect(wrongs('intent', withMember('intent', { claims: [claim], origin: 'a' }))).toEqual([]);
     expect(toldOf('wallet', { ...PROOF, custom: WIDE }, 'proof')).toEqual([]);
-    expect(wrongs('effect', withMember('effect', { filter: members(1000, 'wallet.data.') }))).toEqual([]);
+    expect(wrongs('effect', withMember('effect', { filter: members(1000, 'wallet.data.custom.') }))).toEqual([]);
   });
 });
 

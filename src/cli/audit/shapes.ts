@@ -6,7 +6,7 @@ import { compileSchemas } from '../../http/schemas.ts';
 const LIMITS = { claimsMax: 100_000, proofsMax: 1024 };
 const HASH = '0'.repeat(64);
 
-const validate = compileSchemas(LIMITS);
+const validate = compileSchemas(LIMITS, true);
 
 /** Why data like this would not be let in, or null. */
 export function misfitOf(kind: Kind, operation: 'create' | 'update' | 'drop', data: unknown): string | null {

@@ -34,15 +34,15 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
     says: 'One signature. `digest` is the SHA-256 of the text of `hash` with the canonical `custom` behind it, if there is one; `result` signs its 32 bytes.',
   },
   ClaimConditions: {
-    says: 'Dotted paths into a claim, and behind `intent` into the data of its intent, each with the value wanted there or with operators on it. All must hold.',
+    says: 'Dotted paths into a claim, and behind `intent` into the data of its intent, each with the value wanted there or with operators on it. All must hold. A path that leads nowhere is refused; elements of a list are asked for without an index.',
     example: { 'symbol.handle': 'usd', amount: { $gte: 100 } },
   },
   EventConditions: {
-    says: 'Dotted paths into the data of an event, each with the value wanted there or with operators on it. All must hold. A path that no event of the signal has is refused.',
+    says: 'Dotted paths into the data of an event, each with the value wanted there or with operators on it. All must hold. A path that no event of the signal can have is refused; elements of a list are asked for without an index.',
     example: { 'wallet.data.custom.city': 'Quito' },
   },
   RecordConditions: {
-    says: 'Dotted paths into a record, each with the value wanted there or with operators on it. All must hold.',
+    says: 'Dotted paths into a record, each with the value wanted there or with operators on it. All must hold. A path that no record of the kind can have is refused; elements of a list are asked for without an index.',
     example: { 'data.custom.city': 'Quito' },
   },
   KindName: { says: 'A kind of record.' },
