@@ -57,6 +57,10 @@ const KIND_PATHS: Partial<Record<Kind, readonly string[]>> = {
     'data.claims.target',
     'data.claims.wallet',
     'data.claims.symbol',
+    'data.claims.source.handle',
+    'data.claims.target.handle',
+    'data.claims.wallet.handle',
+    'data.claims.symbol.handle',
   ],
 };
 

@@ -10,6 +10,7 @@ import { REASONS } from '../../src/http/errors.ts';
 import { describeInterface } from '../../src/http/openapi/index.ts';
 import { DATA_MEMBERS, MEMBERS, SHAPES } from '../../src/http/openapi/shape-texts.ts';
 import { allRoutes, findRoute } from '../../src/http/paths.ts';
+import { type ListQuery, parseQuery } from '../../src/http/query.ts';
 import { compileSchemas, type Operation } from '../../src/http/schemas.ts';
 import { Desk } from '../fuzz/desk.ts';
 import type { Json } from '../support/client.ts';
@@ -315,4 +316,24 @@ test('a hundred who ask for it at once hold up whoever asks for something else',
   await Promise.all(flood);
   expect(told).toHaveLength(102);
   await desk.close();
+});
+
+describe('a filter of intents that the server takes is not described, or the other way round', () => {
+  const ajv = new Ajv2020({ strict: false });
+  const isTold = ajv.addSchema(document, 'api').compile({ $ref: 'api#/components/schemas/IntentFilter' });
+  const names = paths['/intents'].get.parameters.map((parameter: Json) => parameter.name);
+  const isTaken = (query: string) => 'filters' in (parseQuery(query, Kind.intent, 50) as ListQuery);
+
+  test.each([
+    ...['source', 'target', 'wallet', 'symbol'].flatMap((name) => [
+      `data.claims.${name}`,
+      `data.claims.${name}.handle`,
+    ]),
+    ...['data.claims.action', 'data.claims.amount', 'data.claims.action.handle', 'data.claims.source.custom.x'],
+    ...['data.claims.0.amount', 'data.claims', 'meta.thread', 'data.wallet', 'data.handle.handle'],
+  ])('%s', (path) => {
+    const taken = isTaken(`${path}=1`);
+    expect([isTold({ [path]: 1 }), names.includes(path)]).toEqual([taken, taken]);
+    expect(isTaken(`filter=${JSON.stringify({ [path]: 1 })}`)).toBe(taken);
+  });
 });
