@@ -105,6 +105,9 @@ function malformed(detail: string): QueryRefused {
   return new QueryRefused(refuse('api.query-malformed', detail));
 }
 
+const LISTS = new Set(['$in', '$nin']);
+const SEVERAL = '; several values take $in';
+
 /** The pairs that speak of page, filter, order or a member; JSON values are spread into several. */
 function splitPairs(query: string): Pair[] {
   if (query.length > QUERY_CHARS_MAX) throw malformed(`query is longer than ${QUERY_CHARS_MAX} bytes`);
@@ -156,6 +159,10 @@ function spreadJson(prefix: readonly string[], text: string, pairs: Pair[]): voi
 function spread(segments: readonly string[], value: unknown, pairs: Pair[]): void {
   if (pairs.length > PAIRS_MAX) throw malformed(`query has more than ${PAIRS_MAX} members`);
   if (typeof value === 'object' && value !== null) {
+    // In `custom` its indexes would be taken for names of members.
+    if (Array.isArray(value) && segments[0] === 'filter' && !LISTS.has(segments.at(-1)!)) {
+      throw malformed(`filter has a list${SEVERAL}`);
+    }
     const members = Object.entries(value);
     // Passed by, `{"$in":[]}` would let everything through.
     if (members.length === 0 && segments.length > 1) throw malformed(`${segments[0]} has a member that is empty`);
@@ -265,7 +272,9 @@ function readWish(segments: readonly string[], of: Filtered): { path: readonly s
   }
   if (!isSupported(path, of)) {
     const isArray = segments.at(-1) === '' || /^\d+$/.test(segments.at(-1)!);
-    const hint = isArray ? '; several values take $in' : '';
+    const isIndexed = path.slice(0, -1).some((segment) => /^\d+$/.test(segment));
+    const index = isIndexed ? '; elements of a list are asked for without an index' : '';
+    const hint = `${index}${isArray ? SEVERAL : ''}`;
     throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}${hint}`);
   }
   return { path, operator };

@@ -336,4 +336,11 @@ describe('a filter of intents that the server takes is not described, or the oth
     expect([isTold({ [path]: 1 }), names.includes(path)]).toEqual([taken, taken]);
     expect(isTaken(`filter=${JSON.stringify({ [path]: 1 })}`)).toBe(taken);
   });
+
+  test.each([
+    { 'data.custom.x': [1] },
+    { 'data.custom.x.0': 1 },
+    { 'data.claims.source.handle': { $in: ['a', 'b'] } },
+    { 'data.claims.source.handle': ['a'] },
+  ])('%j', (filter) => expect(isTold(filter)).toBe(isTaken(`filter=${JSON.stringify(filter)}`)));
 });

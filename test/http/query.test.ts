@@ -238,6 +238,10 @@ describe('refused as malformed', () => {
     'data.schema.$in[0][1]=1',
     'filter=x',
     'filter=[1]',
+    'filter={"data.handle":["a"]}',
+    // It asked for a member of the name 0.
+    'filter={"data.custom.x":["a"]}',
+    'filter={"data":{"custom":{"x":{"y":["a","b"]}}}}',
     'filter={"data.schema":null}',
     // Of these nothing was left, so that all there is was listed.
     'filter={"data.schema":{"$in":[]}}',
@@ -302,6 +306,21 @@ describe('refused as malformed', () => {
     'a'.repeat(16_384),
   ])('as much as there may be is taken: %s', (query) => {
     expect(told(query).length).toBeLessThanOrEqual(32);
+  });
+
+  test.each([
+    ['data.claims.0.amount=5', ['elements of a list are asked for without an index']],
+    ['data.claims[0].source.handle=a', ['elements of a list are asked for without an index']],
+    ['data.handle.0=a', ['several values take $in']],
+    ['data.claims.0.amount.0=5', ['elements of a list are asked for without an index', 'several values take $in']],
+    ['filter={"data.custom.x":["a"]}', ['several values take $in']],
+    ['data.nope=a', []],
+  ])('%s, with what would do', (query, hints) => {
+    expect(
+      refusalOf(query, Kind.intent)
+        .detail.split('; ')
+        .filter((part) => !part.startsWith('here')),
+    ).toEqual([expect.stringMatching(/^filter has /), ...hints]);
   });
 
   test('a refusal never repeats the query', () => {
