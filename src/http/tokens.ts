@@ -11,6 +11,7 @@
  * its audience and its request. Refusals tell which rule failed and nothing of the token.
  */
 import type { Bearer } from '../core/access/index.ts';
+import { isAddress } from '../core/address.ts';
 import { equalBytes } from '../core/bytes.ts';
 import { isObject } from '../core/filters.ts';
 import { ownText } from '../core/own-text.ts';
@@ -204,7 +205,9 @@ function readHead(text: string): Head | Refusal | null {
   if (alg !== 'EdDSA') return unauthorized('token must be signed with EdDSA');
   if (Object.hasOwn(header, 'crit')) return unauthorized('token has critical header parameters');
   if (typeof kid !== 'string' || kid === '') return unauthorized('token must name its key in kid');
-  return { kid, own: decodePublic(kid) };
+  const own = decodePublic(kid);
+  if (own === null && !isAddress(kid)) return unauthorized('token must name a key, or the handle of a signer, in kid');
+  return { kid, own };
 }
 
 function keyOf({ kid, own }: Head, context: TokenContext): Uint8Array | Refusal {

@@ -250,6 +250,14 @@ describe('form', () => {
     expect([judge(token), judge(token.slice(0, end) + short)]).toEqual(['good', 'auth.unauthorized']);
   });
 
+  test.each([...['a b', 'é', 'a:b:c', '$snr.AAAAAAAAAAAAAAAAA', `${first.public.slice(0, -2)}/`, 'a'.repeat(257)]])(
+    'a kid that is neither key nor handle was told as a signer that is not found: %s',
+    (kid) => {
+      expect(judge(forge({ alg: 'EdDSA', kid }, CLAIMS))).toBe('auth.unauthorized');
+      expect(judge(forge({ alg: 'EdDSA', kid: 's:nobody@x' }, CLAIMS))).toBe('record.not-found');
+    },
+  );
+
   test('a kid that is a key is that key, though a signer is called so', () => {
     const keyOf = () => decodePublic(second.public);
     expect(judge(good, newChecker(), { keyOf })).toBe('good');
