@@ -2,6 +2,8 @@
  * A no, as a value. Reasons are the field's names in families: `record.*` `crypto.*` `auth.*` are told to the
  * client as an error, `core.*` end up in an intent's proofs. Nothing in the core throws over bad input.
  */
+import { ADDRESS_PATTERN } from './address.ts';
+
 export interface Refusal {
   readonly reason: string;
   readonly detail: string;
@@ -42,7 +44,10 @@ export function tellFault({ instancePath, keyword, params, message }: Fault): st
   if (keyword === 'additionalProperties' && additionalProperty !== undefined)
     more = `: ${cut(String(additionalProperty))}`;
   if (keyword === 'enum' && Array.isArray(allowedValues)) more = `: ${cut(allowedValues.join(', '))}`;
-  return `${place}${place === '' ? '' : ' '}${message}${more}`;
+  // The message speaks of plain handles, in the words that clients know.
+  if (keyword === 'pattern' && params.pattern === ADDRESS_PATTERN) more = ', perhaps as schema:handle@parent';
+  const said = place.endsWith('/handle') && message.startsWith('handle ') ? message.slice('handle '.length) : message;
+  return `${place}${place === '' ? '' : ' '}${said}${more}`;
 }
 
 function cut(text: string): string {

@@ -4,6 +4,7 @@
 import { LedgerSdk } from '@minka/ledger-sdk';
 import { describe, expect, test } from 'vitest';
 import { KINDS, Kind, type KindName } from '../../src/core/kinds.ts';
+import { refuseShape } from '../../src/core/refusal.ts';
 import { compileSchemas, isUnsigned, type Operation } from '../../src/http/schemas.ts';
 import { bodyOf, HASH, PROOF, PUBLIC, TRANSFER } from './bodies.ts';
 import { LEAST, toldOf, validate, withMember, wrongs } from './shapes.ts';
@@ -209,6 +210,24 @@ describe('addresses', () => {
     for (const handle of ['a:b', 'a@b']) expect(wrongs('ledger', { handle })).toEqual(['/data/handle pattern']);
   });
 });
+
+test.each<[KindName, Record<string, unknown>, string]>([
+  ['wallet', { handle: 'a b' }, `/data/${HANDLE_MESSAGE}, perhaps as schema:handle@parent`],
+  [
+    'wallet',
+    { handle: '..' },
+    '/data/handle must not be one period or two, which the path of a URL takes for something else',
+  ],
+  ['wallet', { bridge: 'a:b:c' }, `/data/bridge ${HANDLE_MESSAGE}, perhaps as schema:handle@parent`],
+  ['ledger', { handle: 'a:b' }, `/data/${HANDLE_MESSAGE}`],
+])(
+  'a refusal of an address says "handle" once, and that it may have parts where it may: %s %j',
+  (kind, more, detail) => {
+    const errors = validate(Kind[kind], 'create', bodyOf(withMember(kind, more)))!;
+    expect(refuseShape(errors).detail).toBe(detail);
+    expect(errors[0]!.message).toMatch(/^handle must /);
+  },
+);
 
 describe('proofs', () => {
   const tell = (proof: unknown) => toldOf('intent', proof, 'proof');
