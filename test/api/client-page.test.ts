@@ -153,6 +153,30 @@ test.runIf(hasCryptography)(
 );
 
 test.runIf(hasCryptography)(
+  'a program in Python takes for signed what it reads otherwise than others: Infinity for the null that was signed, a member twice',
+  async () => {
+    const handle = unique('none');
+    await kit.make('wallets', { handle, custom: { n: null } });
+    const honest = (await client.get(`/wallets/${handle}`)).text;
+    const last = `"handle":"${handle}"`;
+    const texts = [
+      honest,
+      ...['Infinity', '-Infinity', 'NaN', '1e400'].map((beyond) => honest.replace('"n":null', `"n":${beyond}`)),
+      honest.replace(last, `"handle":"another",${last}`),
+      honest.replace('"meta":{', '"meta":{"status":"completed",'),
+    ];
+    expect(new Set(texts).size).toBe(texts.length);
+    const asks = `
+for text in json.loads(${JSON.stringify(JSON.stringify(texts))}):
+    try: print(len(check(read(text), '${server.publicKey}')))
+    except (ArithmeticError, ValueError) as error: print('refused')
+`;
+    const refused = 'refused\n'.repeat(texts.length - 1);
+    expect(await runPython(python(server.url, asks))).toBe(`1\n${refused}`);
+  },
+);
+
+test.runIf(hasCryptography)(
   'a program in Python, in a ledger with rules, is told that what it made is nowhere when it makes it again',
   async () => {
     const ledger = unique('ruled');
