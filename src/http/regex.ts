@@ -41,7 +41,7 @@ const PATTERN_CLASSES_MAX = 64;
 const PATTERN_FOLDED_MAX = 4096;
 
 /** What the patterns of one request, or schema, may come to together. */
-export interface PatternRoom {
+interface PatternRoom {
   size: number;
   classes: number;
   folded: number;

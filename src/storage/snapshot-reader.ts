@@ -52,7 +52,7 @@ export interface SnapshotRead extends JournalPosition {
 }
 
 /** What became of a snapshot that is whole. */
-export interface SnapshotLoaded<T> extends JournalPosition {
+interface SnapshotLoaded<T> extends JournalPosition {
   loaded: T;
 }
 
