@@ -94,6 +94,8 @@ the browser is too old for it, or somebody has changed the page.</p>
 </form>
 <div id="result" role="region" aria-label="What is proven"></div>`;
 
+// What is of the file stands in the order that it has there: by letters that are written from right to left the numbers
+// around them would be moved, and two texts look alike.
 const STYLE = `
 :root { color-scheme: light dark; font: 1em/1.5 sans-serif; }
 body { margin: 0; }
@@ -103,7 +105,7 @@ label { font-weight: bold; }
 input, textarea, button { font: inherit; padding: .4em; }
 #key, textarea, code, pre { font-family: monospace; }
 button { padding: .5em 2em; }
-code, pre { unicode-bidi: isolate; }
+code, pre, #chosen { direction: ltr; unicode-bidi: isolate-override; }
 #result code { border: 1px solid; padding: 0 .3em; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 pre { white-space: pre-wrap; border: 1px solid; padding: .6em; overflow: hidden; }
 dt { font-weight: bold; }

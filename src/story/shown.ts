@@ -4,8 +4,8 @@
  */
 import type { Json } from './json.ts';
 
-/** Controls, directions, fillers, private ones, ones of no meaning, spaces that are none, and the Braille pattern without dots. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu;
+/** Controls, directions, fillers, private ones, ones of no meaning, spaces that are none, the Braille pattern without dots, and what stands for an object. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc]|(?! )\p{Zs}/gu;
 
 /** The text on one line, all of which is seen. */
 export function plain(text: string): string {

@@ -49,6 +49,10 @@ describe('the page', () => {
     expect(script).not.toMatch(/\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|localStorage|indexedDB/);
   });
 
+  test('turns no text around for letters that are written from right to left', () => {
+    expect(style).toMatch(/\ncode, pre, #chosen \{ direction: ltr; unicode-bidi: isolate-override; \}\n/);
+  });
+
   test('is the same each time it is made, and is told by its SHA-256', async () => {
     const out = join(freshDirectory(), 'check.html');
     const ran = await ayniProcess('checker', '--out', out);
@@ -186,6 +190,29 @@ describe.skipIf(!hasBrowser('the page that checks a record, in a browser'))('in 
       response.setHeader('content-type', 'text/html').end(readFileSync(path));
     });
     await expectAll(`http://plain.example:${new URL(url).port}/check.html`);
+  });
+
+  test('what is of the file stands in its own order: two texts looked alike around a letter from right to left', async () => {
+    const tab = await browser.open(pathToFileURL(path).href);
+    const keys = makeKeys();
+    const luid = '$wlt.0rZ3aaaaaaaaaaaaa';
+    const custom = { a: 'pay 1 \u05d0 000', b: 'pay 1 000 \u05d0' };
+    const text = JSON.stringify({ ...record({ handle: custom.a, custom }, keys, [{ luid }]), luid });
+    expect(await askText(tab, text, keys.public)).toMatchObject({ verdict: 'signed' });
+    // The characters as they lie from left to right, of each line that has the letter.
+    const drawn: string[] =
+      await tab.run(`[...document.querySelectorAll('#result pre, #result code')].flatMap((box) => {
+      const text = box.firstChild;
+      const leftOf = (at) => {
+        const range = document.createRange();
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        return range.getBoundingClientRect().left;
+      };
+      return [...text.data.matchAll(/pay[^"]*/g)].map(({ 0: line, index }) =>
+        [...line].map((one, n) => [leftOf(index + n), one]).sort(([x], [y]) => x - y).map(([, one]) => one).join(''));
+    })`);
+    expect([...new Set(drawn)].sort()).toEqual(['pay 1 000 \u05d0', 'pay 1 \u05d0 000']);
   });
 
   test('whose script was changed it says that it checks nothing', async () => {

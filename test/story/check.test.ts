@@ -310,7 +310,7 @@ describe('what is shown', () => {
   test('has no character that is not seen, or that turns others around', () => {
     const odd = 'a\u202eb\u200bc\u0000d\u00ade\ud800f\u2028g\u00a0h\u3164i\u{e0041}\ufeff';
     expect(plain(odd)).toBe('a\\u202eb\\u200bc\\u0000d\\u00ade\\ud800f\\u2028g\\u00a0h\\u3164i\\udb40\\udc41\\ufeff');
-    expect(plain('a\u2800b')).toBe('a\\u2800b');
+    expect(plain('a\u2800b\ufffcc')).toBe('a\\u2800b\\ufffcc');
     expect(plain('ñandú ☀ 😀 <b>')).toBe('ñandú ☀ 😀 <b>');
     const shown = pretty(parseJson(JSON.stringify({ [odd]: [odd, 1, null, {}, []] })), 1000);
     expect(shown.text.split('\n').every((line) => plain(line) === line)).toBe(true);
