@@ -50,10 +50,9 @@ def sha(data): return hashlib.sha256(data.encode() if isinstance(data, str) else
 def b64(data): return base64.b64encode(data).decode()
 def raw(text): expect(b64(base64.b64decode(text)) == text, 'base64 as nobody writes it'); return base64.b64decode(text)
 def iso(moment):  # as ECMAScript writes it; the calendar begins again after 400 years
-    days, rest = divmod(moment, 86400000)
-    cycles, days = divmod(days - 10957, 146097)
-    day = datetime.date(2000, 1, 1) + datetime.timedelta(days)
-    clock = (rest // 3600000, rest // 60000 % 60, rest // 1000 % 60, rest % 1000)
+    expect(-62167219200000 <= moment <= 8640000000000000, 'a moment that no calendar has')
+    (cycles, days), rest = divmod(moment // 86400000 - 10957, 146097), moment % 86400000
+    day, clock = datetime.date(2000, 1, 1) + datetime.timedelta(days), (rest // 3600000, rest // 60000 % 60, rest // 1000 % 60, rest % 1000)
     return ('%04d' if moment < 253402300800000 else '+%06d') % (day.year + 400 * cycles) + '-%02d-%02dT%02d:%02d:%02d.%03dZ' % (day.month, day.day, *clock)
 def unpack(e, at=0):  # a MessagePack value, and where it ends
     code, at = e[at], at + 1
@@ -75,15 +74,17 @@ def entry(e):  # what an entry of a record tells: as src/storage/codec.ts has th
     expect(code < 25, 'an entry of a later format'); moment += 0 if first else sum(ORDER.index(c) * 64**(5 - i) for i, c in enumerate(luid[5:11])) * 1000
     def proof(key, result, custom):  # a key may be told by its place in the data, in UTF-16 units, a custom by its moment
         if isinstance(key, int): key = base64.b64decode(one['data'].encode('utf-16-le')[2 * key:2 * key + 88].decode('utf-16-le'))
+        expect(not isinstance(custom, int) or moment + custom < 253402300800000, 'an entry as no server writes it')
         return key, result, createdCustom % iso(moment + custom) if isinstance(custom, int) else custom
     if type == 4: one.update(status=rest[2], labels=rest[3] if len(rest) > 3 else None)
     elif type != 6:
         if type == 5 and not first: rest.insert(0, sha(rest[0]))
         one.update(hash=rest[0], data=rest[1], seal=rest[3])
-    if type == 5: one.update(thread=rest[4] or luid[5:], outcome=rest[5])
+    if type == 5: one.update(thread=luid[5:] if rest[4] is None else rest[4], outcome=rest[5])
     if type == 6: one.update(outcome=rest[1])
     o, base = one['outcome'], 0 if first else moment
     if o: one['outcome'] = (base + o[0], (1, 2, 3), '', '', None) if len(o) in (2, 5) else (base + o[0], *o[1:4], o[6] if len(o) > 6 else None)
+    expect(one['thread'] != '' and moment >= 0 and (o is None or base + o[0] >= 0), 'an entry as no server writes it')
     return dict(one, luid=luid, type=type, moment=moment, early=code < 17, proofs=[proof(*p) for p in (rest[1:2] if type == 4 else [] if type == 6 else rest[2])])
 createdCustom = '{"moment":"%s","status":"created"}'
 STATUSES = ('pending', 'prepared', 'committed', 'completed', 'failed', 'aborted', 'rejected', 'error')
@@ -114,8 +115,7 @@ def tell(entries):  # the versions that entries make, each as its meta, its data
         if outcome:
             legs = legs or (outcome[4] and outcome[4][0]) or []
             if outcome[4] and (outcome[4][3] or outcome[4][4]): meta['routed'] = True
-            passed = [STATUSES[step] for step in outcome[1] if step not in (4, 7)]
-            if passed: meta['status'] = passed[-1]
+            meta['status'] = [meta['status'], *(STATUSES[step] for step in outcome[1] if step not in (4, 7))][-1]
             told[-1][2].extend((server, None, custom) for custom in customs(luid, outcome, legs, each['early']))
     return told
 def check(envelope, what):  # hash, digests, signatures; gives (key, signature, custom) of each proof
@@ -162,7 +162,7 @@ for item in chain['frames']:
     run = bytes.fromhex(item['head']) + sha(hashes) if hashes else raw(item)
     for link in (run[at:at + 99] for at in range(0, len(run), 99)):  # 67 bytes of head, SHA-256 of its entries' hashes
         first, count, moment = (int.from_bytes(link[a:b], 'big') for a, b in ((11, 19), (20, 24), (25, 33)))
-        expect(link[35:67] == before and seq in (None, first - 1), 'a frame does not continue the one before it')
+        expect(link[35:67] == before and seq in (None, first - 1) and 0 < count <= 2**53 - first, 'a frame does not continue the one before it')
         before, seq = sha(link), first + count - 1
     digests.update((first + at // 32, hashes[at:at + 32]) for at in range(0, len(hashes), 32))  # as signed, not as cut in the file
 expect(all(digests.get(line['seq']) == sha(e) for line, e in zip(lines, entries)), 'an entry is not in its frame')

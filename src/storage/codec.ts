@@ -356,7 +356,9 @@ function readCreateFacts(
 }
 
 function readThread(reader: msgpack.Reader, version: number, luid: string): string {
-  return (version === 1 ? msgpack.readText(reader) : msgpack.readTextOrNil(reader)) ?? threadOf(luid);
+  const thread = (version === 1 ? msgpack.readText(reader) : msgpack.readTextOrNil(reader)) ?? threadOf(luid);
+  if (thread === '') throw msgpack.misfit(reader, 'a thread without a name');
+  return thread;
 }
 
 function readProofs(reader: msgpack.Reader, version: number, data: string, moment: number): StoredProof[] {

@@ -250,6 +250,11 @@ export function frameBytesAt(bytes: Buffer, from: number, bytesMax: number): num
   return length > FRAME_HEAD_BYTES + FRAME_FOOT_BYTES && length <= Math.min(bytesMax, FRAME_BYTES_MAX) ? length : 0;
 }
 
+/** Whether its entries have numbers of their own: beyond 2^53 the next one may be the same. */
+function hasNumbers({ firstSeq, count }: FrameHead): boolean {
+  return Number.isSafeInteger(firstSeq + (count - 1));
+}
+
 /** Whether the CRC of the frame bytes[from, to) fits. */
 export function frameWhole(bytes: Buffer, from: number, to: number): boolean {
   return bytes.readUInt32BE(from + CRC_AT) === crc(bytes, from + LENGTH_AT, to);
@@ -264,6 +269,7 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
   if (!isKnownVersion(version)) return `frame of format version ${version}`;
   if (head.count === 0) return 'a frame without entries';
   if (head.moment > MOMENT_MAX) return 'a frame of no moment';
+  if (!hasNumbers(head)) return 'a frame with entries beyond all numbers';
   // Whoever goes through the entries notes each of them, before it is known who has signed the frame.
   const countMax = Math.floor((to - from - FRAME_HEAD_BYTES - FRAME_FOOT_BYTES) / ENTRY_BYTES_MIN);
   const elements = bytes.readUInt32BE(from + PAYLOAD_AT + 1);
@@ -280,7 +286,7 @@ function writeSafe(bytes: Buffer, at: number, value: number): void {
   bytes.writeUInt32BE(value % 0x1_0000_0000, at + 4);
 }
 
-/** A u64; beyond 2^53 it is no longer exact, and fails whatever it is compared with. */
+/** A u64; beyond 2^53 it is no longer exact, and whoever asks has to refuse it. */
 function readSafe(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }

@@ -61,6 +61,9 @@ const LAST_VERSION = 3;
 const STATUSES = ['pending', 'prepared', 'committed', 'completed', 'failed', 'aborted', 'rejected', 'error'];
 const AT_ONCE = STATUSES.slice(1, 4);
 
+/** Of a moment with a year of four digits. */
+const ISO_CHARS = 24;
+
 /** The alphabet of luids, in the order of its values. */
 const LUID_DIGITS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 const LUID = /^\$[a-z]{3}\.[-0-9A-Z_a-z]{17}$/;
@@ -77,7 +80,7 @@ export function readEntry(bytes: Uint8Array): ToldEntry {
   const isFirst = version === 1;
   const hasMore = (type === Type.proof && list.length === 10) || (type === Type.intent && isFirst);
   expect(version > 0 && list.length === (ELEMENTS[type] ?? 0) + (hasMore ? 1 : 0), ODD);
-  const moment = numberIn(list[5]) + (isFirst ? 0 : 1000 * secondOf(luid));
+  const moment = momentIn(list[5], isFirst ? 0 : 1000 * secondOf(luid));
   const entry: ToldEntry = {
     luid,
     type,
@@ -112,6 +115,7 @@ export function readEntry(bytes: Uint8Array): ToldEntry {
   entry.seal = encodeBase64(binaryIn(seal, 64));
   if (type !== Type.intent) return entry;
   entry.thread = thread === null ? luid.slice(5) : textIn(thread);
+  expect(entry.thread !== '', ODD);
   entry.outcome = outcomeIn(outcome, base);
   return entry;
 }
@@ -138,13 +142,16 @@ function keyIn(value: Packed | undefined, data: string): string {
 function customIn(value: Packed | undefined, moment: number): string | null {
   if (value === null) return null;
   if (typeof value !== 'number') return textIn(value);
-  return `{"moment":"${isoOf(moment + numberIn(value))}","status":"created"}`;
+  const text = isoOf(moment + numberIn(value));
+  // What has no year of four digits is told as text.
+  expect(text.length === ISO_CHARS, ODD);
+  return `{"moment":"${text}","status":"created"}`;
 }
 
 /** As storage/outcomes.ts has them: two or five elements where an intent came to its end at once. */
 function outcomeIn(value: Packed | undefined, base: number): ToldOutcome {
   const list = listIn(value);
-  const moment = base + numberIn(list[0]);
+  const moment = momentIn(list[0], base);
   if (list.length === 2 || list.length === 5) return { moment, steps: AT_ONCE, reason: '', detail: '', links: null };
   expect(list.length === 6 || list.length === 7, ODD);
   const steps = listIn(list[1]).map((step) => STATUSES[countIn(step)] ?? '');
@@ -177,6 +184,13 @@ function textIn(value: Packed | undefined): string {
 function numberIn(value: Packed | undefined): number {
   expect(Number.isSafeInteger(value), ODD);
   return value as number;
+}
+
+/** No server has written before 1970. */
+function momentIn(value: Packed | undefined, base: number): number {
+  const moment = base + numberIn(value);
+  expect(moment >= 0, ODD);
+  return moment;
 }
 
 function countIn(value: Packed | undefined): number {

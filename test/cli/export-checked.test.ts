@@ -9,15 +9,20 @@ import { join } from 'node:path';
 import { Point, utils } from '@noble/ed25519';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { secondOf } from '../../src/core/luid.ts';
 import { headText } from '../../src/http/head.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
 import { signedText } from '../../src/render.ts';
+import { encode, entryCodec } from '../../src/storage/codec.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import * as msgpack from '../../src/storage/msgpack.ts';
 import { readData } from '../proof/data.ts';
-import type { Json } from '../support/client.ts';
+import { type Json, makeKeys, proof } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { againWith, oneOfEach } from '../support/long.ts';
 import { CHECKER, checkInPage, hasPython, storyText } from '../support/stories.ts';
@@ -79,6 +84,59 @@ function linksOf({ chain }: Json): { link: Buffer; isHidden: boolean; item: Json
 function isIn({ head, entries }: { head: string; entries: string[] }, seq: number): boolean {
   const first = Number(Buffer.from(head, 'hex').readBigUInt64BE(11));
   return seq >= first && seq < first + entries.length;
+}
+
+/** The story with other bytes of its entries, as whoever has the server's key would tell it from there on. */
+function toldAgain(told: Json, entries: readonly Buffer[], more: (end: Buffer) => Buffer[] = () => []): string {
+  const hexOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+  const lines = told.entries.map((line: Json, n: number) => ({ ...line, bytes: entries[n]!.toString('base64') }));
+  const hashes = new Map(told.entries.map(({ bytes }: Json, n: number) => [hexOf(bytesOf(bytes)), hexOf(entries[n]!)]));
+  let before: Buffer = Buffer.from(told.chain.before, 'hex');
+  let end = before;
+  const linked = (link: Buffer): Buffer => {
+    before.copy(link, 35);
+    before = createHash('sha256').update(link).digest();
+    end = link;
+    return link;
+  };
+  const frames = linksOf(told).map(({ link, isHidden, item }) => {
+    if (isHidden) return linked(link).toString('base64');
+    const own = item.entries.map((hash: string) => hashes.get(hash) ?? hash);
+    const digests = createHash('sha256')
+      .update(Buffer.from(own.join(''), 'hex'))
+      .digest();
+    const head = linked(Buffer.concat([link.subarray(0, 67), digests])).toString('hex', 0, 67);
+    return { head, entries: own };
+  });
+  for (const link of more(end)) frames.push(linked(link).toString('base64'));
+  const seq = Number(end.readBigUInt64BE(11)) + end.readUInt32BE(20) - 1;
+  const text = headText({ seq, chain: before, moment: Date.parse(told.head.data.moment) });
+  const head = JSON.parse(signedText(text, Date.now(), new Sealer(keyIn(whole))));
+  return JSON.stringify({ ...told, entries: lines, chain: { ...told.chain, frames }, head });
+}
+
+/** The first entry of a story, received at another moment, and sealed so. */
+function receivedAt(told: Json, moment: number): string {
+  const { record: own } = told;
+  const bytes = bytesOf(told.entries[0].bytes);
+  const reader = msgpack.open(bytes, 0, bytes.length);
+  msgpack.readArrayHead(reader);
+  const second = secondOf(msgpack.readText(reader));
+  msgpack.readText(reader);
+  for (let count = 0; count < 3; count++) msgpack.readCount(reader);
+  const number = Buffer.alloc(9);
+  const head = bytes.subarray(0, reader.at);
+  msgpack.readNumber(reader);
+  const length = msgpack.writeNumber(number, 0, moment - second);
+  const changed = Buffer.concat([head, number.subarray(0, length), bytes.subarray(reader.at)]);
+  const at = own.meta.proofs.findIndex((one: Json) => one.public === key);
+  const was = own.meta.proofs[at];
+  const meta = { ...own.meta, moment: new Date(moment).toISOString() };
+  const server = makeKeys(Buffer.from(keyIn(whole).secret));
+  const seal = proof(own.hash, server, { ...was.custom, moment: meta.moment });
+  meta.proofs = own.meta.proofs.with(at, seal);
+  bytesOf(seal.result).copy(changed, changed.indexOf(bytesOf(was.result)));
+  return toldAgain({ ...told, record: { ...own, meta } }, [changed]);
 }
 
 /** Another value of the same type, as near as can be. */
@@ -268,6 +326,53 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     const results = check([endedBy(0n), endedBy(1n)]);
     expect(results.map(({ code }) => code)).toEqual([0, 1]);
     expect(results[1]!.said).toBe('NOT PROVEN: a frame does not continue the one before it');
+  });
+
+  test('an entry without a moment or a thread is none, even where the server signed it: the page took it', () => {
+    const [wallet, intent] = [JSON.parse(story('wallets', 'luz')), JSON.parse(story('intents', 'good'))];
+    expect([wallet.entries.length, intent.entries.length]).toEqual([1, 1]);
+    const decoded = entryCodec.decode(bytesOf(intent.entries[0].bytes), 0, bytesOf(intent.entries[0].bytes).length);
+    const inThread = (thread: string) => {
+      const buffer = new FrameBuffer();
+      encode({ ...(decoded as IntentEntry), thread }, buffer);
+      const { routed: _, ...meta } = intent.record.meta;
+      const record = { ...intent.record, meta: { ...meta, thread, routed: true } };
+      return toldAgain({ ...intent, record }, [Buffer.from(buffer.bytes.subarray(0, buffer.end))]);
+    };
+    const results = check([
+      receivedAt(wallet, 0),
+      inThread('x'),
+      receivedAt(wallet, -1),
+      receivedAt(wallet, -62_167_219_200_001),
+      inThread(''),
+    ]);
+    const odd = { code: 1, said: 'NOT PROVEN: an entry as no server writes it' };
+    expect(results.slice(0, 2).map(({ code }) => code)).toEqual([0, 0]);
+    expect(results.slice(2)).toEqual([odd, odd, odd]);
+  });
+
+  test('a chain of entries beyond all numbers, or of none, is none: the page took two for one', () => {
+    const told = JSON.parse(story('wallets', 'luz'));
+    const entries = told.entries.map(({ bytes }: Json) => bytesOf(bytes));
+    const end = 2n ** 53n - 1n;
+    const moved = BigInt(Number.MAX_SAFE_INTEGER - told.head.data.seq);
+    for (const line of told.entries) line.seq += Number(moved);
+    told.chain.frames = linksOf(told).map(({ link, isHidden, item }) => {
+      link.writeBigUInt64BE(link.readBigUInt64BE(11) + moved, 11);
+      return isHidden ? link.toString('base64') : { ...item, head: link.toString('hex', 0, 67) };
+    });
+    const withFrame = (first: bigint, count: number) => (last: Buffer) => {
+      const link = Buffer.from(last);
+      link.writeBigUInt64BE(first, 11);
+      link.writeUInt32BE(count, 20);
+      return link;
+    };
+    const behind = (...frames: ((last: Buffer) => Buffer)[]) =>
+      toldAgain(told, entries, (last) => frames.map((frame) => frame(last)));
+    const next = withFrame(end + 1n, 1);
+    const results = check([behind(), behind(next), behind(next, next), behind(withFrame(end + 1n, 0))]);
+    const odd = { code: 1, said: 'NOT PROVEN: a frame does not continue the one before it' };
+    expect([results[0]!.code, ...results.slice(1)]).toEqual([0, odd, odd, odd]);
   });
 
   test('an entry is not put behind a later one by hashes of its frame that are written in other pieces', () => {

@@ -178,7 +178,7 @@ describe('what the server would have to have written wrong itself is told', () =
       const list = path.reduce((each, index) => each[index] as unknown[], elements);
       list[last] = value;
     };
-  const [DATA, PROOFS, OUTCOME, LINKS] = [6, 7, 7, 6];
+  const [MOMENT, DATA, PROOFS, THREAD, OUTCOME, LINKS] = [5, 6, 7, 9, 7, 6];
 
   test.each<[string, Entry, Change, RegExp]>([
     ['a transfer of nothing', step, put([0, 1, 2, 0, 3], OUTCOME), /a transfer of nothing/],
@@ -191,6 +191,8 @@ describe('what the server would have to have written wrong itself is told', () =
     ['a target without its forward', step, put([], OUTCOME, LINKS, 2), /forwards without a target/],
     ['a proof of another length', intent, put([[0, Buffer.alloc(64)]], PROOFS), /a proof of another length/],
     ['a proof of the year 300000', intent, put(8.64e15, PROOFS, 0, 2), /a proof made 8640000000000000 ms later/],
+    ['a moment before all', intent, put(-8.64e15, MOMENT), /is no moment/],
+    ['a thread without a name', intent, put('', THREAD), /a thread without a name/],
     ['a key beyond the data', intent, put(9999, PROOFS, 0, 0), /no key at 9999/],
     ['a delivery that is neither', full['a delivery']!, put(2, 10), /2 is neither yes nor no/],
   ])('%s', (_, value, change, message) => {

@@ -264,6 +264,7 @@ describe('frames', () => {
     ['a moment that no calendar has', { moment: 8_640_000_000_000_001 }, 'a frame of no moment'],
     ['a wrong count', { count: 1 }, 'bytes after the last entry'],
     ['no entries', { count: 0 }, 'a frame without entries'],
+    ['an entry beyond all numbers', { firstSeq: Number.MAX_SAFE_INTEGER }, 'a frame with entries beyond all numbers'],
   ])('one signed by this server with %s is damage', (_name, wrong, what) => {
     const disk = changed(last.file, (bytes) => {
       const head = { firstSeq: 9, count: 2, moment: 6, ...wrong };
