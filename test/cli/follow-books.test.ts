@@ -37,6 +37,7 @@ import { live, lived, SCRIPT } from '../engine/life.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { answering } from '../support/of-test.ts';
 import { between, booksIn, COPY, catchUp, filesOf, followOnce, moves, openTo, sourceOf, untold } from './copies.ts';
+import { SOME_KEY } from './follower.ts';
 
 describe('a copy that is begun', () => {
   test.each(['whole', 'pruned'] as const)('again, of books that went on since, %s, has no gap', async (shape) => {
@@ -393,7 +394,7 @@ describe('a copy that goes on', () => {
     const url = await answering((request, response) => {
       if (heard.has(request.socket)) return void request.socket.destroy();
       heard.add(request.socket);
-      response.end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
+      response.end(JSON.stringify({ server: SOME_KEY, segments: [], snapshots: [] }));
     });
     const source = sourceOf(url);
     for (let n = 0; n < 3; n++) expect((await source.list()).segments).toEqual([]);
@@ -405,7 +406,7 @@ describe('a copy that goes on', () => {
       asked++;
       // Who asks again each time would do so without an end.
       if (asked < 5) return void socket.destroy();
-      response.end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
+      response.end(JSON.stringify({ server: SOME_KEY, segments: [], snapshots: [] }));
     });
     await expect(sourceOf(url).list()).rejects.toThrow(AwayError);
     expect(asked).toBe(1);

@@ -22,7 +22,7 @@ import { pause, until } from '../support/kit.ts';
 import { answering } from '../support/of-test.ts';
 import { turn } from '../support/turns.ts';
 import { moves, openTo, sourceOf } from './copies.ts';
-import { showTo } from './follower.ts';
+import { SOME_KEY, showTo } from './follower.ts';
 
 describe('what who follows is given', () => {
   test('is what the disk has, and no more, as soon as it has it', async () => {
@@ -206,6 +206,8 @@ describe('who answers in the place of a server', () => {
       const length = { 'content-length': Buffer.byteLength(body) };
       response.writeHead(status, { 'content-type': type, ...length, ...more }).end(body);
     }) satisfies RequestListener;
+  const listOf = (server: string) =>
+    told(200, 'application/json', {}, JSON.stringify({ server, segments: [], snapshots: [] }));
   const file = 'application/octet-stream';
   const endless: RequestListener = (_, response) => {
     const more = () => {
@@ -336,11 +338,28 @@ describe('who answers in the place of a server', () => {
   test.each<[string, RequestListener, RegExp]>([
     ['a page', told(200, 'text/html'), /no list of books/],
     ['a list that names no server', told(200, 'application/json', {}, '{"segments":[],"snapshots":[]}'), /no list/],
-    ['why it cannot', told(500, 'text/plain', {}, 'no memory'), /it answers 500 no memory/],
+    [
+      'a list that names something else than a key',
+      listOf('x\nHas entries 1 to 9'),
+      /^it answers with no list of books$/,
+    ],
+    ['a list with a key in other base64', listOf(SOME_KEY.replace('=', '')), /^it answers with no list of books$/],
+    ['why it cannot', told(500, 'text/plain', {}, 'no memory\n'), /it answers 500 no memory$/],
+    [
+      'what would be a line of its own, or an escape, in the log',
+      told(500, 'text/plain', {}, 'x)\nHas entries 1 to 9\u001b[2J\u202e'),
+      /^it answers 500 x\)\\u000aHas entries 1 to 9\\u001b\[2J\\u202e$/,
+    ],
+    ['more than anybody reads', told(500, 'text/plain', {}, 'x'.repeat(300)), /^it answers 500 x{200} …$/],
     ['a list without an end', endless, /it answers 503/],
   ])('lists the books with %s: it is away, and asked again', async (_, answer, reason) => {
     const error = await (await sourceWith(answer)).list().catch((error: Error) => error);
     expect(error).toBeInstanceOf(AwayError);
     expect((error as Error).message).toMatch(reason);
+  });
+
+  test('lists no books: that is a list', async () => {
+    const list = { server: SOME_KEY, segments: [], snapshots: [] };
+    expect(await (await sourceWith(listOf(SOME_KEY))).list()).toEqual(list);
   });
 });

@@ -23,7 +23,7 @@ import { until } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
 import { ayni, ayniProcess, fillBooks, fresh } from './books.ts';
-import { emptyJournal, follow, followWith, portOf, serve, showTo, urlOf } from './follower.ts';
+import { emptyJournal, follow, followWith, portOf, SOME_KEY, serve, showTo, urlOf } from './follower.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const past = { from: new Date(Date.now() - 9 * DAY_MS), to: new Date(Date.now() - DAY_MS) };
@@ -429,7 +429,7 @@ describe('ayni follow --tls', () => {
   test('takes no session up again that a server offers', async () => {
     const { cert, key } = first;
     const server = createServer({ cert, key }, (_, response) => {
-      response.setHeader('connection', 'close').end(JSON.stringify({ server: '', segments: [], snapshots: [] }));
+      response.setHeader('connection', 'close').end(JSON.stringify({ server: SOME_KEY, segments: [], snapshots: [] }));
     });
     onTestFinished(() => void server.close());
     const taken: boolean[] = [];

@@ -18,6 +18,9 @@ import { fresh } from './books.ts';
 export const serve = (options: ServerOptions & { directory: string }) =>
   startServer({ ...options, flags: ['--followers', '0', ...(options.flags ?? [])] });
 
+/** Of a server that nobody asks what it has signed, base64. */
+export const SOME_KEY = `${'A'.repeat(43)}=`;
+
 /** Where. */
 export const urlOf = (server: Server) => /can be followed at (https?:\/\/127\.0\.0\.1:\d+)/.exec(server.log())![1]!;
 export const portOf = (server: Server) => Number(new URL(urlOf(server)).port);

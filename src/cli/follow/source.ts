@@ -4,12 +4,17 @@ import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
 import { type PeerFiles, termOfPeer } from '../../peer-tls.ts';
+import { decodePublic } from '../../proof/keys.ts';
 import { segmentSeq } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { errorCode } from '../../storage/system-error.ts';
+import { brief, plain } from '../../story/shown.ts';
 
-/** Nobody answers there just now, or not to the end, or not as they should: to be asked again. */
+/**
+ * Nobody answers there just now, or not to the end, or not as they should: to be asked again. The message is for the log, and
+ * whoever answers may be anybody: what is theirs in it is plain, and makes no line of its own.
+ */
 export class AwayError extends Error {
   override name = 'AwayError';
 }
@@ -41,6 +46,7 @@ export interface Question {
 /** An answer, or the next piece of it, comes sooner, or never. */
 const SILENT_MS_MAX = 45_000;
 const LIST_BYTES_MAX = 16 * 1024 * 1024;
+const REASON_CHARS_MAX = 200;
 
 export class Source {
   readonly #url: string;
@@ -86,12 +92,12 @@ export class Source {
     const text = Buffer.concat(read).toString();
     if (response.statusCode !== 200) {
       // A ledger's own port says in JSON that there is nothing, each time with another moment.
-      const why = text.startsWith('{') ? 'as no port of --followers does' : text.slice(0, 200);
+      const why = text.startsWith('{') ? 'as no port of --followers does' : brief(text.trim(), REASON_CHARS_MAX);
       throw new AwayError(`it answers ${response.statusCode} ${why}`.trim());
     }
     try {
       const { server, segments, snapshots } = JSON.parse(text) as Record<string, unknown>;
-      if (typeof server !== 'string') throw new Error('no key');
+      if (typeof server !== 'string' || decodePublic(server) === null) throw new Error('no key');
       return {
         server,
         segments: namesIn(segments).filter((name) => segmentSeq(name) > 0),
@@ -234,7 +240,8 @@ class Patience {
     this.end();
     if (this.#isSilent) return new AwayError('it says nothing any more');
     // Where a name has several addresses, there is an error of each, and none of all; those of OpenSSL end their line.
-    return new AwayError(error.message.trim() || errorCode(error));
+    // Some quote what the certificate of whoever answers says.
+    return new AwayError(plain(error.message.trim()) || errorCode(error));
   }
 }
 
