@@ -1,6 +1,6 @@
 /**
- * What a journal has behind its last whole frame, brought to an end: a torn tail was never acknowledged, and is cut; where
- * only one byte has changed, its CRC tells which and the server's signature what it was, and it is put back
+ * What a journal has behind its last whole frame, brought to an end: a torn tail, which a server has never acknowledged, is
+ * cut; where only one byte has changed, its CRC tells which and the server's signature what it was, and it is put back
  * (changed-byte.ts). Either is told. The segment that is the last one then is these books' alone.
  */
 import { changeIn, putBack } from './changed-byte.ts';
@@ -20,12 +20,16 @@ interface Mended {
   byte: number | null;
 }
 
-/** Mends what stands behind `position`, durably. */
+/** What a torn tail of a server's own books is. */
+const NEVER_ACKNOWLEDGED = 'a write that was never acknowledged';
+
+/** Mends what stands behind `position`, durably. `tail`: what is said of one that is cut, where it is no server's own. */
 export function mendEnd(
   disk: Disk,
   directory: string,
   { torn, position }: { torn: TornTail; position: JournalPosition },
   verify: VerifyHash,
+  tail = NEVER_ACKNOWLEDGED,
 ): Mended {
   const { file, byte, bytes } = torn;
   const changed = changeIn(disk, directory, { torn, position }, verify);
@@ -34,7 +38,7 @@ export function mendEnd(
     const note =
       bytes === 0
         ? `Removed ${file}, a segment with nothing in it: a write to it never began.`
-        : `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: a write that was never acknowledged.`;
+        : `Cut a torn tail of ${bytes} bytes off ${file} at byte ${byte}: ${tail}.`;
     // Where it was all of a segment, the one before is written to from now on, which may be other books' too.
     const own = ownLastSegment(disk, directory);
     return { notes: own === null ? [note] : [note, own], byte: null };

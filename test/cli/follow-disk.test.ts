@@ -217,7 +217,7 @@ describe('the end of a copy', () => {
     again.close();
   });
 
-  test('that is torn is cut, and that is told', async () => {
+  test('that is torn is cut, and that is told: it is fetched again, and may have been acknowledged', async () => {
     const { disk, copy } = await copied();
     const { file, byte } = copy.end as JournalEnd;
     const held = disk.open(join(COPY, file!), 'write');
@@ -226,7 +226,10 @@ describe('the end of a copy', () => {
     const told: string[] = [];
     const again = new Copy(disk, COPY, verifyHash, (text) => told.push(text));
     expect(again.end!.seq).toBeLessThan(copy.end!.seq);
-    expect(told).toEqual([expect.stringMatching(/^Cut a torn tail/)]);
+    const what = 'it had not come whole, or was cut here since, and is fetched again';
+    expect(told).toEqual([
+      expect.stringMatching(`^Cut a torn tail of \\d+ bytes off ${file} at byte \\d+: ${what}\\.$`),
+    ]);
     again.close();
   });
 

@@ -49,6 +49,8 @@ import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
 import { AwayError, type Source } from './source.ts';
 
 const NAME_BYTES_MAX = 1024;
+/** What a torn tail of a copy is. The server may have acknowledged it long ago. */
+const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 /** What came of asking for more. */
 export type Step = 'more' | 'nothing';
@@ -134,7 +136,7 @@ export class Copy {
     const read = () => readJournal(disk, directory, journalStart(disk, directory, before), options);
     let { position, torn } = read();
     if (torn !== null) {
-      const { notes, byte } = mendEnd(disk, directory, { torn, position }, this.#verify);
+      const { notes, byte } = mendEnd(disk, directory, { torn, position }, this.#verify, NOT_WHOLE);
       for (const note of notes) this.#tell(note);
       if (byte !== null) {
         const { file } = torn;
