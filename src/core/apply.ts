@@ -3,7 +3,7 @@
  * in the same order, so both end in the same state. It decides nothing and cannot fail; an assert here is our own bug
  * or books that lie.
  */
-import { type Claim, rowsOf } from './claims/index.ts';
+import { type Claim, handleOf, rowsOf } from './claims/index.ts';
 import { type CreateCommand, commandData } from './command.ts';
 import { ANY_STATUS, addCount, addOwnStatus, countKey, labelKey } from './counts.ts';
 import {
@@ -102,7 +102,7 @@ export function apply(
       const { row, ledger, kind, outcome } = entry;
       const open = state.open.get(row);
       assert(open !== undefined, 'only an intent on its way goes on');
-      const claims = () => rowsOf(dataOf(readRow(state, row).entry).claims as Claim[]);
+      const claims = () => rowsOf(claimsOf(state, row));
       append(state, row, bytes, from, to);
       const status = statusAfter(outcome, open.status);
       if (status !== open.status) setStatus(state, row, ledger, kind, status);
@@ -139,7 +139,7 @@ function applyIntent(
   pushIntentTerms(state, ledger, outline, addPlace(state, row));
   if (outline.hasAccess) state.rows.flags.set(row, HAS_ACCESS);
   // Most come to their end alone and at once.
-  if (outcome.links === undefined && isDone(outcome)) return happen(state, outcome, moment, outline.claims);
+  if (outcome.links === undefined && isDone(outcome)) return happen(state, row, outcome, moment, outline.claims);
   const open: OpenIntent = {
     ledger,
     moment,
@@ -274,9 +274,9 @@ function applyOutcome(
   const holds = !open.isHolding && !isEnd && (status === 'prepared' || (links?.legs.length ?? 0) > 0);
   // Of its own: a dump may hold the intent as it was.
   const counted = [...open.counted];
-  if (moves && !open.isHolding) happen(state, outcome, open.moment, claims());
+  if (moves && !open.isHolding) happen(state, row, outcome, open.moment, claims());
   else if (holds || (isEnd && open.isHolding)) {
-    assertBalanced(outcome, claims());
+    assertBalanced(outcome, claims(), () => symbolsOf(state, row));
     if (moves) setLimits(state, outcome);
     if (holds) hold(state, outcome, open.moment, counted);
     else release(state, open, outcome, moves);
@@ -305,11 +305,21 @@ function isDone({ steps }: Outcome): boolean {
 }
 
 /** All of an intent, nothing of which was set aside, happens at once. */
-function happen(state: State, outcome: Outcome, received: number, claims: readonly number[]): void {
-  assertBalanced(outcome, claims);
+function happen(state: State, row: number, outcome: Outcome, received: number, claims: readonly number[]): void {
+  assertBalanced(outcome, claims, () => symbolsOf(state, row));
   setLimits(state, outcome);
   move(state, outcome, received);
   addSupply(state, outcome.postings);
+}
+
+/** The claims of the intent in a row, as they were sent. */
+function claimsOf(state: State, row: number): readonly Claim[] {
+  return dataOf(readRow(state, row).entry).claims as Claim[];
+}
+
+/** The symbols that they name. */
+function symbolsOf(state: State, row: number): string[] {
+  return claimsOf(state, row).map(({ symbol }) => handleOf(symbol));
 }
 
 function marked(legs: readonly number[], marks: readonly number[]): number[] {

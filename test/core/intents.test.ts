@@ -305,6 +305,17 @@ describe('a prepared intent', () => {
     expect([statusOf(books, held), books.balance('a', 'usd-2')]).toEqual(['completed', 5]);
   });
 
+  test('whose symbols have changed names meanwhile, and one a nearer name, can still be committed', () => {
+    const books = fresh().symbols('eur');
+    const held = prepare(books, issue('a', 5), issue('a', 3, 'eur'), issue('b', 4, 'gold@eur'));
+    books.update(Kind.symbol, 'usd', { handle: 'usd-2', factor: 100 });
+    books.update(Kind.symbol, 'eur', { handle: 'usd', factor: 100 });
+    books.symbols('gold@eur');
+    prove(books, held, { action: 'commit' });
+    const balances = [books.balance('a', 'usd-2'), books.balance('a', 'usd'), books.balance('b', 'usd')];
+    expect([statusOf(books, held), ...balances]).toEqual(['completed', 5, 3, 4]);
+  });
+
   test('counts towards the supply when it is committed', () => {
     const books = fresh();
     const held = prepare(books, issue('a', 5));
