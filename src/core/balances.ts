@@ -1,7 +1,8 @@
 /**
  * Balances and limits: one slot per wallet and symbol, its numbers in a line, the slots of a wallet in a chain.
  *
- * Always holds: amounts are integers within ±(2^53−1); a slot, once made, stays.
+ * Always holds: balances and limits are integers within ±(2^53−1); a slot, once made, stays. What a day moved may be more,
+ * where the limit that counts it came with it: it is beyond any limit then, and its last digits are lost.
  */
 import {
   F64Column,

@@ -104,8 +104,9 @@ export interface Outcome {
   detail: string;
   /**
    * Flat rows of POSTING_WIDTH numbers: wallet row, symbol row, change of the balance, moved (sum of both directions,
-   * transfers only). Set aside where the steps end with `prepared` or legs begin, moved where they include `committed`,
-   * given back where an intent that has set them aside is `aborted`.
+   * transfers only; beyond 2^53−1, which is beyond any limit, its last digits are lost). Set aside where the steps end
+   * with `prepared` or legs begin, moved where they include `committed`, given back where an intent that has set them aside
+   * is `aborted`.
    */
   postings: number[];
   /** Flat rows of LIMIT_WIDTH numbers: wallet row, symbol row, metric (row of METRICS), amount. Set on `committed`. */

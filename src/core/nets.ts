@@ -36,6 +36,7 @@ export class Nets {
     const at = this.#at(wallet, symbol);
     if (amount < SMALL_AMOUNT) postings[at + CHANGE]! += sign * amount;
     else this.#addLarge(at, sign, amount);
+    // Beyond 2^53−1 as numbers have it: so it stands in all books, and no limit reaches as far.
     if (moves) postings[at + MOVED]! += amount;
   }
 

@@ -219,6 +219,19 @@ describe('one intent', () => {
     },
   );
 
+  test('what moves beyond any limit counts as that, and is written as in all books though its last digits are lost', () => {
+    const books = fresh();
+    books.intent(issue('a', MAX));
+    const round = [transfer('a', 'b', MAX), transfer('b', 'a', MAX), transfer('a', 'b', MAX - 2)];
+    const { outcome } = books.intent(limit('a', 'dailyAmount', MAX), ...round);
+    const moved = MAX + MAX + (MAX - 2);
+    expect(BigInt(moved)).not.toBe(3n * BigInt(MAX) - 2n);
+    expect([outcome.postings[3], outcome.postings[7]]).toEqual([moved, moved]);
+    expect([books.balance('a'), books.balance('b')]).toEqual([2, MAX - 2]);
+    expect(books.intent(transfer('b', 'a', 1)).outcome.reason).toBe('core.limit-exceeded');
+    expect(books.intent(transfer('b', 'c', 1)).outcome.reason).toBe('');
+  });
+
   test('what rests prepared counts towards the end of what can be told', () => {
     const books = fresh();
     const prepare = (...claims: Claim[]) => {
