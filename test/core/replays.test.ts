@@ -208,6 +208,20 @@ test('older books, in which a signature stands twice, tell the first place where
   }
 });
 
+test('what made a ledger makes nothing in it, also once the ledger has had more than that entry', () => {
+  const books = openBooks();
+  const proofs = [signed('both', CUSTOMS[3]!)];
+  const access = [{ action: 'any', record: 'any' }];
+  const value = { handle: 'twin', access };
+  const [made] = books.do({ ...books.command(Kind.ledger, value, 0), proofs }) as Entry[];
+  const wallet = () => ({ ...books.command(Kind.wallet, { handle: 'twin' }, LEDGERS.length + 1), proofs });
+  expect(books.do(wallet())).toMatchObject({ reason: 'record.duplicated', custom: { luid: made!.luid } });
+  expect(isRefusal(books.update(Kind.ledger, 'twin', { handle: 'renamed', access }, 0))).toBe(false);
+  for (const state of [books.state, replay(books), reload(books.state)]) {
+    expect(new Books(state).do(wallet())).toMatchObject({ reason: 'record.duplicated', custom: { luid: made!.luid } });
+  }
+});
+
 test('a record that has had one entry takes no memory, and is found by its name', () => {
   const books = Books.open();
   const { size } = books.state.usedProofs;

@@ -100,6 +100,11 @@ export const TESTED_PLANTS: TestedPlant[] = [
     'api/replays',
     ['src/core/replays.ts', 'kind === Kind.ledger && row !== NO_ROW ?', 'row < NO_ROW ?'],
   ],
+  [
+    'what made a ledger is good in it once the ledger has changed',
+    'core/replays',
+    ['src/core/replays.ts', ' || usedProofs.find(SERVER_LEDGER, result)', ''],
+  ],
   // Between two removals behind a snapshot there is little time: no life that was tried came to it.
   [
     'what is superfluous goes without a look at the lock',
