@@ -62,6 +62,10 @@ function put(at: number, text: string): void {
   for (let i = 0; i < text.length; i++) codes[at + i] = text.charCodeAt(i);
 }
 
+/** The salts of what there is of a wallet in a symbol: two balances, then a limit of each metric. They never change. */
+export const BALANCE_SALT = 0;
+export const LIMIT_SALT = 2;
+
 /**
  * The luid of a row that exists because two records do (a wallet's balance in a symbol): stable without being stored, as
  * different as the records' own. `salt` tells apart several rows of one pair.

@@ -6,7 +6,7 @@ import { METRICS } from '../core/balances.ts';
 import type { Names } from '../core/codec.ts';
 import { type Filter, matchesAll } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
-import { pairLuid } from '../core/luid.ts';
+import { BALANCE_SALT, LIMIT_SALT, pairLuid } from '../core/luid.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
@@ -23,7 +23,7 @@ export function listBalances(call: Call): void {
     number === 0 ? balances.available(slot) : balances.reserved(slot);
   listSlots(call, BALANCE_PATHS, {
     count: 2,
-    salt: 0,
+    salt: BALANCE_SALT,
     momentOf: (slot, number) => {
       const moment = balances.moment(slot);
       // A limit, or what a prepared intent will bring, makes no balance before any money moved, or was not to move after all.
@@ -37,7 +37,7 @@ export function listLimits(call: Call): void {
   const { balances } = call.house.state;
   listSlots(call, LIMIT_PATHS, {
     count: METRICS.length,
-    salt: 2,
+    salt: LIMIT_SALT,
     momentOf: (slot, metric) =>
       Number.isNaN(balances.limit(slot, metric)) ? null : balances.limitMoment(slot, metric),
     said: (slot, metric) => `"amount":${balances.limit(slot, metric)},"metric":"${METRICS[metric]}"`,

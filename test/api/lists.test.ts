@@ -533,6 +533,13 @@ describe('rows of balances and limits are filtered as records are', () => {
     expect((await rows('limits', 'data.metric=maxBalance')).total).toBe(2);
     expect((await rows('limits', 'data.amount=50')).data[0].symbol).toBe(eur);
   });
+  test('each with a luid of its own, whatever there is of a wallet in one symbol', async () => {
+    const luids = async (what: string) =>
+      (await there.get(`/wallets/${wallet}/${what}`)).body.data.map((one: Json) => one.luid);
+    const all = [...(await luids('balances')), ...(await luids('limits'))];
+    expect(all).toHaveLength(6);
+    expect(new Set(all).size).toBe(6);
+  });
   test('by nothing else', async () => {
     for (const query of ['data.handle=x', 'data.metric=x', 'data.custom.a=1', 'meta.status=created']) {
       const refused = await there.get(`/wallets/${wallet}/balances?${query}`);

@@ -1,9 +1,10 @@
 /** Texts that are put together here because they stand in every answer: the same as the long way makes them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { METRICS } from '../../src/core/balances.ts';
 import { actionNumber, CLAIM_ACTIONS } from '../../src/core/claims/index.ts';
 import { luidOfThread, threadOf } from '../../src/core/entry.ts';
-import { pairLuid } from '../../src/core/luid.ts';
+import { BALANCE_SALT, LIMIT_SALT, pairLuid } from '../../src/core/luid.ts';
 import { isoMoment } from '../../src/core/proofs.ts';
 
 describe('a moment', () => {
@@ -48,7 +49,10 @@ describe('the luid of a pair', () => {
   });
 
   test('is another one for the other way round, and for another salt', () => {
-    const luids = [0, 1, 2, 3, 4, 5].map((salt) => pairLuid(wallet, symbol, salt));
+    const salts = [0, 1].map((balance) => BALANCE_SALT + balance);
+    const luids = [...salts, ...METRICS.map((_, metric) => LIMIT_SALT + metric)].map((salt) =>
+      pairLuid(wallet, symbol, salt),
+    );
     expect(new Set([...luids, pairLuid(symbol, wallet, 0)]).size).toBe(7);
   });
 });
