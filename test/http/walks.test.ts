@@ -218,6 +218,27 @@ describe('walks', () => {
     await turnsUntilQuiet(walks);
   });
 
+  test.each(['made', 'fresh'] as const)(
+    'that give up before their slice is over make way for those of their queue, who may have what they wait for: %s',
+    async (standing) => {
+      const walks = new Walks();
+      const ended: string[] = [];
+      // All have begun, and stand in one queue.
+      walks.begin(1, looking('takes the slice', 2, ended));
+      const waiting: Walk = () => {
+        now += 0.5;
+        if (!ended.includes('giving')) return false;
+        ended.push('waiting');
+        return true;
+      };
+      walks.begin(1, waiting, undefined, standing);
+      walks.begin(1, looking('giving', 6, ended), undefined, standing);
+      await turns(20);
+      expect(ended).toEqual(['takes the slice', 'giving', 'waiting']);
+      expect(walks.waiting).toBe(0);
+    },
+  );
+
   test('may begin others on their way', async () => {
     const walks = new Walks();
     const ended: string[] = [];
