@@ -409,8 +409,9 @@ describe('handles', () => {
 });
 
 describe('members of kinds', () => {
-  test.each([1, 10, 1e15])('factor %d', async (factor) => {
-    await kit.make('symbols', { handle: unique('symbol'), factor });
+  test.each([1, 10, 1e15])('a symbol keeps the factor %d', async (factor) => {
+    const { data } = await kit.make('symbols', { handle: unique('symbol'), factor });
+    expect((await client.get(`/symbols/${data.handle}`)).body.data.factor).toBe(factor);
   });
   const key = makeKeys().public;
   const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
