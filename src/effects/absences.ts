@@ -9,6 +9,7 @@
 import { kindRow } from '../core/kinds.ts';
 import { readRow } from '../core/records.ts';
 import type { State } from '../core/state.ts';
+import type { Outcome } from './lanes.ts';
 import type { Timers } from './timers.ts';
 
 /** The attempt that has failed when a receiver is told of, some five seconds after the first. */
@@ -40,8 +41,14 @@ export class Absences {
     this.#tell(receiver, false, `(${lastError}); it is asked again, less and less often.`);
   }
 
+  /** A call of this receiver has come to its end. */
+  settled(receiver: number, outcome: Outcome, attempts: number, lastError: string | null): void {
+    if (outcome === 'delivered') this.delivered(receiver);
+    if (outcome === 'gaveUp') this.#gaveUp(receiver, attempts, lastError!);
+  }
+
   /** Nor is this call of it tried any more. */
-  gaveUp(receiver: number, attempts: number, lastError: string): void {
+  #gaveUp(receiver: number, attempts: number, lastError: string): void {
     if (this.#away.get(receiver) === true) return;
     this.#tell(receiver, true, `(${lastError}); a call was given up after ${attempts} attempts.`);
   }

@@ -11,7 +11,8 @@ import { Absences } from './absences.ts';
 import { Calls } from './calls.ts';
 import type { DeliveryView } from './deliveries.ts';
 import { Feeds, type FeedsOptions } from './feeds.ts';
-import { type Job, Lanes, type Outcome } from './lanes.ts';
+import { guarded } from './guarded.ts';
+import { Lanes } from './lanes.ts';
 import type { Call } from './outgoing.ts';
 
 export { isLoopback } from './addresses.ts';
@@ -48,11 +49,14 @@ export class Effects {
     this.#options = options;
     this.eventTexts = eventTextsOf(options.sealer, eventBytesMax);
     const call = guardedCall(options.call, options.defect);
-    this.#lanes = new GuardedLanes(
-      { timers: options.timers, call, inFlightMax: callsInFlightMax, attemptsMax: bridgeAttemptsMax },
-      new Absences(options),
-      options.defect,
-    );
+    this.#lanes = new Lanes({
+      timers: options.timers,
+      call,
+      inFlightMax: callsInFlightMax,
+      attemptsMax: bridgeAttemptsMax,
+      defect: options.defect,
+      watcher: new Absences(options),
+    });
     this.#calls = new Calls({ ...rest, lanes: this.#lanes, parallelMax: bridgeCallsMax });
     this.#feeds = new Feeds({ ...rest, eventTexts: this.eventTexts, lanes: this.#lanes });
   }
@@ -105,41 +109,6 @@ export class Effects {
   }
 }
 
-/** Lanes whose jobs may be wrong without taking the process along: the books behind it are not. */
-class GuardedLanes extends Lanes {
-  readonly #absences: Absences;
-  readonly #defect: (error: Error) => void;
-
-  constructor(options: ConstructorParameters<typeof Lanes>[0], absences: Absences, defect: (error: Error) => void) {
-    super(options);
-    this.#absences = absences;
-    this.#defect = defect;
-  }
-
-  override add(address: string, parallelMax: number, job: Job, party?: string): void {
-    const { key, receiver } = job;
-    const safe: Job = {
-      key,
-      receiver,
-      make: () => guarded(() => job.make(), null, this.#defect),
-      failed: (attempts, lastError) => {
-        guarded(() => this.#absences.failed(receiver, attempts, lastError), undefined, this.#defect);
-        guarded(() => job.failed?.(attempts, lastError), undefined, this.#defect);
-      },
-      settled: (outcome, attempts, lastError) => {
-        guarded(() => this.#watch(receiver, outcome, attempts, lastError), undefined, this.#defect);
-        guarded(() => job.settled(outcome, attempts, lastError), undefined, this.#defect);
-      },
-    };
-    super.add(address, parallelMax, safe, party);
-  }
-
-  #watch(receiver: number, outcome: Outcome, attempts: number, lastError: string | null): void {
-    if (outcome === 'delivered') this.#absences.delivered(receiver);
-    if (outcome === 'gaveUp') this.#absences.gaveUp(receiver, attempts, lastError!);
-  }
-}
-
 /** A call that rejects, which none should, counts as one that failed: a promise that nobody catches ends the process. */
 function guardedCall(call: Call, defect: (error: Error) => void): Call {
   return async (given) => {
@@ -150,13 +119,4 @@ function guardedCall(call: Call, defect: (error: Error) => void): Call {
       return { error: 'the server met a defect of its own' };
     }
   };
-}
-
-function guarded<T>(work: () => T, otherwise: T, defect: (error: Error) => void): T {
-  try {
-    return work();
-  } catch (error) {
-    defect(error as Error);
-    return otherwise;
-  }
 }

@@ -27,6 +27,7 @@
 import { LongMap, near } from '../memory/index.ts';
 import { SHARE } from '../turns.ts';
 import { backoffMs } from './backoff.ts';
+import { guarded } from './guarded.ts';
 import { Line, type Standing } from './line.ts';
 import type { Answer, Call, OutgoingCall } from './outgoing.ts';
 import { inSlices, REST } from './slices.ts';
@@ -39,7 +40,8 @@ export interface Job {
   readonly receiver: number;
   /**
    * The call, made anew for each attempt, so that what waits costs little memory;
-   * null where it is no longer wanted. What this or `settled` throws is a defect and is thrown on.
+   * null where it is no longer wanted. What this and those below throw is a defect, which is told; a job whose call cannot be
+   * made is no longer wanted.
    */
   make(): OutgoingCall | null;
   /** An attempt has failed and there will be another: `attempts` so far, counted as below. */
@@ -51,6 +53,12 @@ export interface Job {
 /** `final`: the other side said 501, never to be asked again. `gaveUp`: as many attempts as allowed have failed. */
 export type Outcome = 'delivered' | 'final' | 'gaveUp';
 
+/** Is told of the jobs of all lanes what they are told themselves, before they are. */
+interface Watcher {
+  failed(receiver: number, attempts: number, lastError: string): void;
+  settled(receiver: number, outcome: Outcome, attempts: number, lastError: string | null): void;
+}
+
 interface LanesOptions {
   timers: Timers;
   /** Does the call. Never rejects; where its signal is aborted it ends soon, with whatever answer. */
@@ -59,6 +67,9 @@ interface LanesOptions {
   inFlightMax: number;
   /** Attempts of a job before it is given up. */
   attemptsMax: number;
+  /** Tells what a job or the watcher has thrown: it costs the one call that it is about. */
+  defect: (error: Error) => void;
+  watcher?: Watcher;
 }
 
 const NOT_IMPLEMENTED = 501;
@@ -331,9 +342,9 @@ export class Lanes {
 
   #start(lane: Lane, row: Row, room: number): void {
     const { party } = lane;
-    lane.ready.delete(row);
     const entry = row.head;
-    const wanted = entry.job.make();
+    const wanted = guarded(() => entry.job.make(), null, this.#options.defect);
+    lane.ready.delete(row);
     if (wanted === null) {
       this.#removeHead(lane, row);
       return;
@@ -374,8 +385,20 @@ export class Lanes {
     this.#offer(lane);
     if (this.#hungry.size > 0) this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
     // Last, because whoever is told may add, cancel or close.
-    if (outcome !== null) entry.job.settled(outcome, entry.attempts, entry.lastError);
-    else if (!cancelled) entry.job.failed?.(entry.attempts, entry.lastError!);
+    if (outcome !== null) this.#tellSettled(entry, outcome);
+    else if (!cancelled) this.#tellFailed(entry);
+  }
+
+  #tellSettled({ job, attempts, lastError }: Entry, outcome: Outcome): void {
+    const { defect, watcher } = this.#options;
+    guarded(() => watcher?.settled(job.receiver, outcome, attempts, lastError), undefined, defect);
+    guarded(() => job.settled(outcome, attempts, lastError), undefined, defect);
+  }
+
+  #tellFailed({ job, attempts, lastError }: Entry): void {
+    const { defect, watcher } = this.#options;
+    guarded(() => watcher?.failed(job.receiver, attempts, lastError!), undefined, defect);
+    guarded(() => job.failed?.(attempts, lastError!), undefined, defect);
   }
 
   /** What an answer makes of a job; null where it is to be tried again. */

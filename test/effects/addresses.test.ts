@@ -9,6 +9,7 @@ import type { Found, Resolve } from '../../src/effects/names.ts';
 import type { Answer, OutgoingOptions } from '../../src/effects/outgoing.ts';
 import { realTimers } from '../../src/effects/timers.ts';
 import { pause, until } from '../support/kit.ts';
+import { noDefect } from './lanes-world.ts';
 import { open, serve } from './others.ts';
 
 const NOT_ALLOWED = { error: 'address not allowed' };
@@ -174,7 +175,7 @@ describe('a URL', () => {
   test('is looked up before the many of another party of the lanes, which all were before it', async () => {
     const asked: { name: string; done: Found }[] = [];
     const { call } = open({ resolve: (name, done) => asked.push({ name, done }) });
-    const lanes = new Lanes({ timers: realTimers, call, inFlightMax: 100, attemptsMax: 1 });
+    const lanes = new Lanes({ timers: realTimers, call, inFlightMax: 100, attemptsMax: 1, defect: noDefect });
     onTestFinished(() => lanes.close());
     const add = (name: string, party: string) => {
       const make = () => ({ method: 'POST', url: `http://${name}/`, body: '{}', secure: [] });

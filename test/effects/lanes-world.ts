@@ -7,6 +7,11 @@ export const taken = (afterMs = 5): Said => ({ status: 202, afterMs });
 export const refused = (status = 503, retryAfterMs = 0): Said => ({ status, retryAfterMs, afterMs: 5 });
 export const hangs = (): Said => ({ status: 202, afterMs: Infinity });
 
+/** There is none where it is handed in. */
+export function noDefect(error: Error): never {
+  throw error;
+}
+
 interface Settled {
   name: string;
   outcome: Outcome;
@@ -21,7 +26,9 @@ export function makeWorld(
 ) {
   const clock = new Clock();
   const network = makeNetwork(clock, say);
-  const lanes = new Lanes({ timers: clock, call: network.call, inFlightMax: 100, attemptsMax: 100, ...limits });
+  const defects: Error[] = [];
+  const defect = (error: Error) => void defects.push(error);
+  const lanes = new Lanes({ timers: clock, call: network.call, inFlightMax: 100, attemptsMax: 100, defect, ...limits });
   const settled: Settled[] = [];
   const keys = new Map<string, number>();
   /** The number that stands for a key. */
@@ -40,7 +47,7 @@ export function makeWorld(
   });
   const urls = () => network.sent.map((one) => one.url);
   const outcomes = () => settled.map(({ name, outcome }) => `${name} ${outcome}`);
-  return { clock, network, lanes, settled, job, keyOf, urls, outcomes };
+  return { clock, network, lanes, settled, job, keyOf, urls, outcomes, defects };
 }
 
 export const nothingLeft = { lanes: 0, jobs: 0, inFlight: 0 };

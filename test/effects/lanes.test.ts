@@ -9,7 +9,7 @@ import { type Job, Lanes, type Outcome } from '../../src/effects/lanes.ts';
 import { often } from '../support/long.ts';
 import { longestMapIn } from '../support/longest-map.ts';
 import type { Said } from './clock.ts';
-import { DAY, hangs, makeWorld, nothingLeft, refused, taken } from './lanes-world.ts';
+import { DAY, hangs, makeWorld, noDefect, nothingLeft, refused, taken } from './lanes-world.ts';
 
 const HOUR = 3_600_000;
 
@@ -55,6 +55,41 @@ describe('a job', () => {
     lanes.add('x', 1, job('a'));
     await clock.run(DAY);
     expect(network.sent[1]!.at - network.sent[0]!.endedAt).toBe(ms);
+  });
+
+  test('whose call cannot be made is told of once and dropped, and the next one of its key goes', async () => {
+    const { clock, lanes, job, urls, outcomes, defects } = makeWorld(() => taken());
+    const mistake = new Error('no such name');
+    const make = () => {
+      throw mistake;
+    };
+    for (const parallelMax of [1, 4]) {
+      const at = `x${parallelMax}`;
+      lanes.add(at, parallelMax, job(`${at} wrong`, at, { make }));
+      lanes.add(at, parallelMax, job(`${at} right`, at));
+    }
+    await clock.run(DAY);
+    expect(defects).toEqual([mistake, mistake]);
+    expect(urls()).toEqual(['x1 right', 'x4 right']);
+    expect(outcomes()).toEqual(['x1 right delivered', 'x4 right delivered']);
+    expect(lanes.counts()).toEqual(nothingLeft);
+  });
+
+  test('that throws what it is told is told of, and holds up nobody', async () => {
+    const { clock, lanes, job, outcomes, defects } = makeWorld((_, attempt) => (attempt === 1 ? refused() : taken()));
+    const [one, other] = [new Error('failed'), new Error('settled')];
+    const failed = () => {
+      throw one;
+    };
+    const settled = () => {
+      throw other;
+    };
+    lanes.add('x', 1, job('wrong', 'wrong', { failed, settled }));
+    lanes.add('x', 1, job('right'));
+    await clock.run(DAY);
+    expect(defects).toEqual([one, other]);
+    expect(outcomes()).toEqual(['right delivered']);
+    expect(lanes.counts()).toEqual(nothingLeft);
   });
 
   test('that is no longer wanted is dropped without a word, and the next one goes', async () => {
@@ -356,7 +391,13 @@ describe('wake', () => {
         clock.cancel(timer);
       },
     };
-    const lanes = new Lanes({ timers, call: network.call, inFlightMax: 2 * rows, attemptsMax: 100 });
+    const lanes = new Lanes({
+      timers,
+      call: network.call,
+      inFlightMax: 2 * rows,
+      attemptsMax: 100,
+      defect: noDefect,
+    });
     for (let n = 0; n < rows; n++) lanes.add('x', parallelMax, job(`${n}`, `${n}`, n === 0 ? more : {}));
     // Each was tried a few times, and waits for longer than a second.
     await clock.run(5_000);
