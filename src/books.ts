@@ -60,13 +60,16 @@ export function openBooks(directory: string, keyFile: string, log: Log): HeldBoo
 export function showBooks(directory: string, keyFile: string, log: Log): HeldBooks {
   const began = performance.now();
   const disk = pin(realDisk, directory);
-  if (keyFile === '') refuseOtherKey(realDisk, directory);
-  const server = loadKey(realDisk, keyFile === '' ? join(directory, KEY_FILE) : resolve(keyFile), makeKeyPair);
-  const signatures = signaturesOf(server);
-  const shown = show(recoveryOf(disk, directory, signatures));
-  disk.release();
-  tellRecovered(shown, began, log);
-  return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server, knewKey: true };
+  try {
+    if (keyFile === '') refuseOtherKey(realDisk, directory);
+    const server = loadKey(realDisk, keyFile === '' ? join(directory, KEY_FILE) : resolve(keyFile), makeKeyPair);
+    const signatures = signaturesOf(server);
+    const shown = show(recoveryOf(disk, directory, signatures));
+    tellRecovered(shown, began, log);
+    return { ...shown, ...signatures, directory, lock: NO_LOCK, disk, server, knewKey: true };
+  } finally {
+    disk.release();
+  }
 }
 
 /** Lets others have them. `end`, null where that is not on the disk for good, is where the books are left, whole. */
