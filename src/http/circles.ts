@@ -7,7 +7,7 @@ import { findHandle, findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
 import { createdCustom } from '../core/proofs.ts';
-import { readRow, type VersionEntry } from '../core/records.ts';
+import { namesOf, readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { proofDigestHex } from '../proof/digest.ts';
 import { type Call, NO_BYTES, refuseDurable } from './call.ts';
@@ -60,8 +60,9 @@ export function listSigners(call: Call): void {
   if (row < 0) return;
   const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
-  const { luid } = readRow(house.state, row).entry;
-  const isMember = (member: number) => readRow(house.state, member).entry.handle.startsWith(luid);
+  const { luid } = namesOf(house.state, row);
+  // Memberships of all circles are looked at: of each its names alone are read.
+  const isMember = (member: number) => namesOf(house.state, member).handle.startsWith(luid);
   sendListing(call, MEMBER, query, () => isMember);
 }
 
