@@ -40,6 +40,16 @@ export function recordWith(state: State, row: number, hash: Uint8Array, proof: S
   return viewBy(state, row, version);
 }
 
+/**
+ * The intent in a row as it was sent, and where `isMoved` with what became of it: nothing that others have said of it, whose
+ * proofs and labels are left out.
+ */
+export function intentAsSent(state: State, row: number, isMoved: boolean): RecordView {
+  const { entry, added, before } = versionAt(state, state.rows.at.get(row));
+  const steps = added.filter((each) => each.type === EntryType.step);
+  return viewBy(state, row, isMoved ? { entry, added: steps, before } : { entry: undecided(entry), added: [], before });
+}
+
 /** The record in a row with what this version, which it had once, came to. */
 function viewBy(state: State, row: number, version: Version): RecordView {
   const status = intentStatus(version) ?? statusBy(state, row, version);

@@ -5,8 +5,8 @@ import { EntryType, type StoredProof } from '../core/entry.ts';
 import { type FoundVersion, type FoundVersions, findVersion, findVersions, readVersion } from '../core/history.ts';
 import { Kind } from '../core/kinds.ts';
 import { Listing, type Stand } from '../core/lists.ts';
-import { recordAt, recordWith } from '../core/past.ts';
-import { bytesOf, readRow } from '../core/records.ts';
+import { intentAsSent, recordAt, recordWith } from '../core/past.ts';
+import { bytesOf, type RecordView, readRow } from '../core/records.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { SERVER_LEDGER } from '../core/state.ts';
 import type { Signed } from '../proof/sealer.ts';
@@ -72,13 +72,32 @@ export function sendRow(call: Call, status: number, row: number, headers?: reado
 
 /** Answers a proof that was sent again with the record as it was with it, for whoever may not hear more of it. */
 export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: StoredProof): void {
+  sendPart(call, 200, row, () => recordWith(call.house.state, row, hash, proof));
+}
+
+/**
+ * Answers who sent an intent and may not read it: with what they sent, and what the server says became of it; as it came
+ * where it is not for them to hear that either, which is asked when it is told.
+ */
+export function sendToSender(
+  call: Call,
+  status: number,
+  row: number,
+  headers: readonly Header[],
+  isEndTold: () => boolean,
+): void {
+  sendPart(call, status, row, () => intentAsSent(call.house.state, row, isEndTold()), headers);
+}
+
+/** Answers with a record of which not everything is told; it is looked at when it is. */
+function sendPart(call: Call, status: number, row: number, look: () => RecordView, headers?: readonly Header[]): void {
   const { house } = call;
   const see = () => ({ bytes: bytesOf(house.state, house.state.rows.at.get(row)) });
   const tell = (held: Call) => {
-    const record = recordWith(house.state, row, hash, proof);
+    const record = look();
     withLateProofs(held, [record], () => {
       const text = viewText(record, house.sealer);
-      sendDurable(held, () => held.reply.send(200, text));
+      sendDurable(held, () => held.reply.send(status, text, headers));
     });
   };
   inTurn(call, see, tell, 'answer');

@@ -30,7 +30,7 @@ import {
 import { type Header, type Refusal, refuse } from './errors.ts';
 import { refuseToKeep } from './json.ts';
 import { makeLateProofs } from './read-proofs.ts';
-import { sendAsItWas, sendRow } from './reads.ts';
+import { sendAsItWas, sendRow, sendToSender } from './reads.ts';
 import type { Unanswered, Write } from './submit.ts';
 import type { UsualContent } from './usual.ts';
 
@@ -192,17 +192,26 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
       preferenceApplied(wait),
     );
   }
-  sendOnceFinal(call, 201, findRecord(house.state, call.ledger, Kind.intent, entry.luid), entry.luid, wait);
+  const { ledger } = call;
+  const row = findRecord(house.state, ledger, Kind.intent, entry.luid);
+  const caller = callerOf(call, keysOf(content));
+  // Who may send intents and read none hears how their own ended, which others may have said things of meanwhile; and who
+  // may not even come in any more, nothing of what became of it.
+  const tell = () => {
+    const headers = preferenceApplied(wait);
+    if (isAllowed(house.state, ledger, 'read', Kind.intent, row, caller)) return sendRow(call, 201, row, headers);
+    sendToSender(call, 201, row, headers, () => mayEnter(house.state, ledger, Kind.intent, row, caller));
+  };
+  onceFinal(call, row, entry.luid, wait, tell);
 }
 
-/** The intent in this row once it is final, or after so many seconds; where that is later, as `tellLater` has it. */
-function sendOnceFinal(call: Call, status: number, row: number, luid: string, wait: number, tellLater?: () => void) {
+/** Calls `tell` once the intent in this row is final, or after so many seconds; at once, `tellNow` where that is another. */
+function onceFinal(call: Call, row: number, luid: string, wait: number, tell: () => void, tellNow = tell): void {
   const { house, reply } = call;
-  const send = () => sendRow(call, status, row, preferenceApplied(wait));
   // With the rest of its thread it may have come to its end in the same batch.
-  if (!house.state.open.has(row)) return send();
+  if (!house.state.open.has(row)) return tellNow();
   reply.sort = 'wait';
-  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => guarded(call, tellLater ?? send)));
+  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => guarded(call, tell)));
 }
 
 function preferenceApplied(wait: number): Header[] {
@@ -335,8 +344,8 @@ function proofWrite(
     // right to read it is no way to hear what became of the record since, nor where that right is gone meanwhile.
     if (entries.length === 0 && !mayRead()) return tellAsItWas();
     if (wait === null) return sendRow(call, 200, row);
-    const tell = () => (mayRead() ? sendRow(call, 200, row, preferenceApplied(wait)) : tellAsItWas());
-    sendOnceFinal(call, 200, row, luid, wait, tell);
+    const send = () => sendRow(call, 200, row, preferenceApplied(wait));
+    onceFinal(call, row, luid, wait, () => (mayRead() ? send() : tellAsItWas()), send);
   };
   return { submission: { command, checks, seals: NO_BYTES }, done };
 }

@@ -4,12 +4,13 @@
  */
 import { describe, expect, test } from 'vitest';
 import { bearer, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
-import { issue, ledgerWith, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
+import { issue, ledgerWith, proofFor, reasonOf, transfer, unique, until } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 
 const owner = makeKeys();
 const anna = makeKeys();
 const ben = makeKeys();
+const carl = makeKeys();
 
 const { server, client } = await serverOfFile();
 const openWith = (rules: Json[]) => ledgerWith(server, owner, rules);
@@ -105,6 +106,66 @@ describe('before a closed gate', () => {
         expect((await there.post(`${at}/proofs`, recorded, asOwner)).body).toEqual(known);
       }
     }
+  });
+
+  test('who waits for an intent and may not read it hears its end, and nothing that others said of it', async () => {
+    const rules = [
+      { ...GATE, bearer: { $signer: { public: anna.public } } },
+      { action: 'create', record: 'intent', bearer: { $signer: { public: anna.public } } },
+      { action: { $in: ['access', 'create', 'read'] }, record: 'any', bearer: { $signer: { public: carl.public } } },
+    ];
+    const { there, kit, asOwner, handle } = await openWith(rules);
+    const asAnna = bearer(anna, handle);
+    const values = [{ label: 'risky', signer: { public: owner.public } }];
+    await kit.make('policies', { handle: unique('policy'), schema: 'labels', record: 'intent', values });
+    const symbol = await kit.symbol();
+    const spend = [{ action: 'spend', signer: { public: ben.public } }];
+    const [from, to] = [await kit.funded(symbol, 5, { access: spend }), await kit.wallet()];
+    /** What the one who waits is told, after others' proofs, and what the owner reads then. */
+    const heard = async (before: () => Promise<unknown>, headers: Record<string, string> = asAnna, amount = 1) => {
+      const body = record({ handle: unique('intent'), claims: [transfer(from, to, symbol, amount)] }, anna, [{ a: 1 }]);
+      const path = `/intents/${body.data.handle}`;
+      const waits = there.post('/intents', body, { ...headers, prefer: 'wait=30' });
+      await until(async () => (await there.get(path, asOwner)).status === 200);
+      const post = async (keys: Keys, custom: Json) => {
+        const reply = await there.post(`${path}/proofs`, proof(body.hash, keys, custom), asOwner);
+        expect(reply.status, reply.text).toBe(200);
+      };
+      await post(owner, { labels: ['risky'], note: 'of the others' });
+      await before();
+      await post(ben, { note: 'of the others' });
+      const reply = await waits;
+      expect([reply.status, reply.headers.get('preference-applied')]).toEqual([201, 'wait=30']);
+      const now = (await there.get(path, asOwner)).body;
+      expect([now.data, now.meta.labels]).toEqual([body.data, ['risky']]);
+      return { told: reply.body, now, sent: body.meta.proofs };
+    };
+    const nothing = async () => {};
+    const isOthers = ({ custom }: Json) => custom?.note === 'of the others';
+
+    const all = await heard(nothing, bearer(carl, handle));
+    expect(all.told, 'who may read it').toEqual(all.now);
+
+    for (const [amount, end] of [
+      [1, 'completed'],
+      [10, 'rejected'],
+    ] as const) {
+      const { told, now, sent } = await heard(nothing, asAnna, amount);
+      const { labels, ...meta } = now.meta;
+      const proofs = meta.proofs.filter((one: Json) => !isOthers(one));
+      expect([proofs.length, proofs[0], meta.status]).toEqual([meta.proofs.length - 2, sent[0], end]);
+      expect(told, 'who may not').toEqual({ ...now, meta: { ...meta, proofs } });
+    }
+    const { told, now, sent } = await heard(async () => {
+      const { body: ledger } = await there.get('/ledger', asOwner);
+      const access = ledger.data.access.slice(rules.length);
+      const taken = await there.put('/ledger', record({ ...ledger.data, access, parent: ledger.hash }, owner), asOwner);
+      expect(taken.status, taken.text).toBe(200);
+    });
+    const { labels, ...meta } = now.meta;
+    expect(meta.status).toBe('completed');
+    const proofs = [sent[0], meta.proofs[1]];
+    expect(told, 'who may not come in any more').toEqual({ ...now, meta: { ...meta, status: 'pending', proofs } });
   });
 
   test('a forged signature of whoever may is no way to look', async () => {
