@@ -154,14 +154,15 @@ export class Listing {
   }
 
   #passes(row: number): boolean {
+    // Asked before any filter: what a hidden record says would show in the time that the filters take where it is guessed,
+    // as of a pattern over its text behind a guess of its number.
+    if (this.#request.isVisible?.(row) === false) return false;
     const { rows, statuses } = this.#state;
     if (this.#statuses.length > 0) {
       const status = statuses[rows.status.get(row)]!;
       if (!matchesAll({ meta: { status } }, this.#statuses)) return false;
     }
-    if (this.#contents.length > 0 && !matchesAll(filterView(this.#state, row), this.#contents)) return false;
-    const { isVisible } = this.#request;
-    return isVisible === undefined || isVisible(row);
+    return this.#contents.length === 0 || matchesAll(filterView(this.#state, row), this.#contents);
   }
 }
 

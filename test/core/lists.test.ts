@@ -27,6 +27,35 @@ test('walks stop where the time is over: after each content, or after some rows'
   expect(stepsOf(new Listing(state, { ...REQUEST, filters: [] }))).toBe(1);
 });
 
+test('no filter is asked of a hidden record, so a right guess of what it says is as quick as a wrong one', () => {
+  const books = Books.open();
+  const note = 'a long text';
+  for (const handle of ['seen', 'hidden']) books.create(Kind.wallet, { handle, custom: { pin: 4711, note } });
+  prove(books, Kind.wallet, 'hidden', 'a', { status: 'frozen' });
+  const { state } = books;
+  const nameOf = (row: number) => readRow(state, row).entry.handle;
+  for (const order of ['newest', 'oldest'] as const) {
+    const asked = (guess: Filter): [found: string[], visible: string[], texts: string[]] => {
+      const [visible, texts] = [[] as string[], [] as string[]];
+      const test = (text: string) => texts.push(text) > 0;
+      const pattern: Filter = { path: ['data', 'custom', 'note'], operator: 'regex', value: 'long', test };
+      const isVisible = (row: number) => visible.push(nameOf(row)) > 0 && nameOf(row) !== 'hidden';
+      const listing = new Listing(state, { ...REQUEST, order, filters: [guess, pattern], isVisible });
+      listing.step(() => false);
+      return [listing.rows.map(nameOf), visible.sort(), texts];
+    };
+    const pin = (value: string): Filter => ({ path: ['data', 'custom', 'pin'], operator: 'eq', value });
+    const frozen = (operator: 'gte' | 'lt'): Filter => ({ path: ['meta', 'status'], operator, value: 'frozen' });
+    const both = ['hidden', 'seen'];
+    expect(asked(pin('4711'))).toEqual([['seen'], both, [note]]);
+    expect(asked(pin('4712'))).toEqual([[], both, []]);
+    expect([asked(frozen('lt')), asked(frozen('gte'))]).toEqual([
+      [['seen'], both, [note]],
+      [[], both, []],
+    ]);
+  }
+});
+
 test('oldest first is no longer a walk for what other ledgers do', () => {
   const books = new Books(emptyState(entryCodec, 1, { chunkBytes: 1 << 20 }));
   const access = [{ action: 'any', record: 'any' }];
