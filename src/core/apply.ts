@@ -96,8 +96,9 @@ export function apply(
       append(state, entry.row, bytes, from, to);
       useProofs(state, entry.row, entry);
       if (entry.status === null) return;
+      setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
       if (entry.kind === Kind.ledger) addOwnStatus(state, state.rows.ledgerIndex.get(entry.row), entry.status);
-      return setStatus(state, entry.row, entry.ledger, entry.kind, entry.status);
+      return;
     case EntryType.step: {
       const { row, ledger, kind, outcome } = entry;
       const open = state.open.get(row);

@@ -28,14 +28,14 @@ import {
   type TokenCommand,
   type UpdateCommand,
 } from './command.ts';
-import { countKey } from './counts.ts';
+import { countKey, LEDGERS_KEPT, STATUSES_KEPT, STATUSES_MAX } from './counts.ts';
 import { type CreateEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
 import { beginIntent, isAwaited, stepByCall, stepByProof } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { POLICIES_MAX } from './norms.ts';
-import { ProofScene, violation } from './quorum.ts';
+import { ProofScene } from './quorum.ts';
 import { isSameProof, namesOf, proofSize, type RecordView, readRow } from './records.ts';
 import { isRefusal, type Refusal, refuse } from './refusal.ts';
 import { replayed } from './replays.ts';
@@ -48,9 +48,7 @@ import { misfit } from './user-schemas.ts';
 /** The handle under which the server itself appears as a signer in every ledger. */
 export const SYSTEM_SIGNER = 'system';
 
-/** Different status texts over all ledgers; each is two bytes in a record's row. */
-const STATUSES_MAX = 10_000;
-/** The same of one ledger, whose kinds and their statuses count each: so that it takes but a share of them from the others. */
+/** Status texts of one ledger, whose kinds and their statuses count each: so that it takes but a share of them from the others. */
 const VARIETY_MAX = 300;
 /** Those the interface names are there for all. */
 const OWN_STATUSES: readonly string[] = ['created', 'onboarded', 'connected', 'active'];
@@ -171,9 +169,8 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   const labelled = judgeLabels(scene, proof.public, custom);
   if (isRefusal(labelled)) return labelled;
   const { status } = given;
-  if (status !== null && !hasPlace(state, scene.ledger, status)) {
-    return violation(`${status} would be one status more than this server keeps`);
-  }
+  const noPlace = status === null ? null : placeless(state, scene.ledger, status);
+  if (noPlace !== null) return noPlace;
   const entry: ProofEntry = { type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status };
   if (labelled.labels !== undefined) entry.labels = labelled.labels;
   const step = kind === Kind.intent ? stepByProof(state, record, command, now) : null;
@@ -181,15 +178,23 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   return filledUp(state, command, record, step !== null) ?? (step === null ? [entry] : [entry, step]);
 }
 
-/** Whether the ledger may give this status. What others have given counts for nothing: else it could ask for their words. */
-function hasPlace(state: State, ledger: number, status: string): boolean {
-  const { statuses, counts, variety, ownStatuses } = state;
+/** That the ledger may not make up this status. What others have given counts for nothing: else it could ask for their words. */
+function placeless(state: State, ledger: number, status: string): Refusal | null {
+  const { statuses, counts, variety, lateVariety, ownStatuses } = state;
   const own = ownStatuses.get(ledger);
-  if (OWN_STATUSES.includes(status) || own?.has(status) === true) return true;
+  if (OWN_STATUSES.includes(status) || own?.has(status) === true) return null;
   const number = statuses.indexOf(status);
-  if (number >= 0 && KINDS.some((_, kind) => counts.has(countKey(ledger, kind as Kind, number)))) return true;
+  if (number >= 0 && KINDS.some((_, kind) => counts.has(countKey(ledger, kind as Kind, number)))) return null;
   const had = (variety.get(ledger) ?? 0) + (own?.size ?? 0);
-  return had < VARIETY_MAX && (number >= 0 || statuses.length < STATUSES_MAX);
+  if (had >= VARIETY_MAX) {
+    return refuse('record.invalid', `The ledger has as many statuses as it may make up: ${status} is none of them`);
+  }
+  if (number >= 0 || statuses.length < STATUSES_MAX) return null;
+  if (ledger < LEDGERS_KEPT && (lateVariety.get(ledger) ?? 0) < STATUSES_KEPT) return null;
+  return refuse(
+    'record.invalid',
+    `The server has as many statuses as its ledgers may make up, and this ledger those kept for it: ${status} is none of them`,
+  );
 }
 
 /** A signer joins a circle. */

@@ -115,6 +115,8 @@ export interface State {
   readonly counts: HeldMap<number, number>;
   /** How many kinds, and statuses of a kind, a ledger has had: its keys in `counts`. */
   readonly variety: LongMap<number, number>;
+  /** Of these, and of its own record's statuses, those that are among what is kept for each ledger: see STATUSES_KEPT. */
+  readonly lateVariety: LongMap<number, number>;
   /** Statuses that a ledger's own record was given, by the ledger it is: in `counts` they stand with those of all ledgers. */
   readonly ownStatuses: LongMap<number, Set<string>>;
   /** How many live records have a label, by labelKey. */
@@ -185,6 +187,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     ),
     counts: new HeldMap<number, number>('counts', () => new LongMap(mapOfCount)),
     variety: new LongMap(near),
+    lateVariety: new LongMap(near),
     ownStatuses: new LongMap(near),
     labels: new HeldMap<string, number>('labels', () => new LongMap(scattered(hashSeed))),
     open: new OpenIntents(),

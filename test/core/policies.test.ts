@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { isGranted } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
+import { ANY_STATUS, LEDGERS_KEPT, STATUSES_KEPT, STATUSES_MAX } from '../../src/core/counts.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
 import { POLICIES_MAX } from '../../src/core/norms.ts';
@@ -14,6 +15,8 @@ import { keyOf, make, only, openBooks, prove, publicOf, recordOf, recovered, sai
 
 const { wallet } = Kind;
 const VIOLATION = 'record.status-policy-violation';
+/** Of a status more than there is room for: no policy is violated. */
+const FULL = 'record.invalid';
 
 /** Books with a wallet `w` and status policies of these values for wallets. */
 function withStatuses(...values: object[]): Books {
@@ -182,9 +185,9 @@ describe('status policies', () => {
     // Each by a proof would take long; these are as if they had been said.
     for (let n = 0; n < 9990; n++) books.state.statuses.push(`made up ${n}`);
     let left = 0;
-    while (left < 20 && sets(books, 'a', `x${'y'.repeat(left)}`) === 'ok') left++;
-    expect(left).toBeLessThan(11);
-    expect([sets(books, 'a', 'unheard-of'), sets(books, 'a', 'x')]).toEqual([VIOLATION, 'ok']);
+    while (left < 50 && sets(books, 'a', word(left)) === 'ok') left++;
+    expect(left).toBeLessThan(11 + STATUSES_KEPT);
+    expect([sets(books, 'a', 'unheard-of'), sets(books, 'a', word(0))]).toEqual([FULL, 'ok']);
     for (const own of ['onboarded', 'connected', 'active', 'created']) {
       expect([sets(books, 'a', own), status(books)]).toEqual(['ok', own]);
     }
@@ -202,9 +205,9 @@ describe('status policies', () => {
     while (made < 1000 && says(word(made), 1) === 'ok') made++;
     expect(made).toBeGreaterThan(200);
     expect(made).toBeLessThan(300);
-    expect([says(word(0), 1), says('onboarded', 1), says('blocked', 1)]).toEqual(['ok', 'ok', VIOLATION]);
+    expect([says(word(0), 1), says('onboarded', 1), says('blocked', 1)]).toEqual(['ok', 'ok', FULL]);
     expect([says('blocked', 2), says(word(7), 2)]).toEqual(['ok', 'ok']);
-    expect(says('blocked', 1), 'whether another ledger has a word for it is not told').toBe(VIOLATION);
+    expect(says('blocked', 1), 'whether another ledger has a word for it is not told').toBe(FULL);
     expect(says(word(7), 1)).toBe('ok');
     for (const state of recovered(books)) expect(state.variety).toEqual(books.state.variety);
   });
@@ -218,10 +221,52 @@ describe('status policies', () => {
     while (made < 1000 && says('main', word(made)) === 'ok') made++;
     expect(made).toBeGreaterThan(200);
     expect(made).toBeLessThan(300);
-    expect(sets(books, 'a', 'blocked'), 'no share is left in it').toBe(VIOLATION);
+    expect(sets(books, 'a', 'blocked'), 'no share is left in it').toBe(FULL);
     expect([says('other', 'blocked'), says('other', word(7)), says('main', word(7))]).toEqual(['ok', 'ok', 'ok']);
-    expect(says('main', 'blocked'), 'whether another ledger has a word for it is not told').toBe(VIOLATION);
+    expect(says('main', 'blocked'), 'whether another ledger has a word for it is not told').toBe(FULL);
     for (const state of recovered(books)) expect(state.ownStatuses).toEqual(books.state.ownStatuses);
+  });
+
+  test('whoever makes ledgers uses up none of the statuses that are kept for another, of which its own record takes too', () => {
+    const books = openBooks();
+    const { state } = books;
+    make(books, Kind.ledger, { handle: 'other' }, 0);
+    const says = (ledger: number, handle: string, status: string) =>
+      said(prove(books, wallet, handle, 'a', { status }, ledger));
+    let words = 0;
+    for (let ledger = 3; ledger < 99 && state.statuses.length < STATUSES_MAX + 2 * STATUSES_KEPT; ledger++) {
+      make(books, Kind.ledger, { handle: `thief-${ledger}` }, 0);
+      for (let n = 0; n < 250; n++) {
+        const handle = `w${n >> 4}`;
+        if (n % 16 === 0) make(books, wallet, { handle }, ledger);
+        if (says(ledger, handle, word(words)) !== 'ok') break;
+        words++;
+      }
+    }
+    const thief = state.ledgers.length - 1;
+    expect([says(thief, 'w0', 'more'), says(thief, 'w0', 'more')]).toEqual([FULL, FULL]);
+    for (const ledger of [1, 2]) make(books, wallet, { handle: 'w' }, ledger);
+    const own = (status: string) => said(prove(books, Kind.ledger, 'other', 'a', { status }, 0));
+    for (let n = 0; n < STATUSES_KEPT; n++) {
+      expect(n % 2 === 0 ? says(2, 'w', `own-${n}`) : own(`own-${n}`)).toBe('ok');
+    }
+    expect([says(2, 'w', 'more'), own('more'), says(1, 'w', 'more')]).toEqual([FULL, FULL, 'ok']);
+    expect([1, 2, thief].map((ledger) => state.lateVariety.get(ledger))).toEqual([1, STATUSES_KEPT, STATUSES_KEPT]);
+    expect([says(2, 'w', 'own-2'), says(2, 'w', 'own-3'), own('own-4'), own('own-5')]).toEqual(Array(4).fill('ok'));
+    for (const each of recovered(books)) expect(each.lateVariety).toEqual(state.lateVariety);
+  });
+
+  test('there are numbers for all statuses that are kept, and none are kept for ledgers beyond that', () => {
+    expect(STATUSES_MAX + LEDGERS_KEPT * STATUSES_KEPT).toBeLessThan(ANY_STATUS);
+    const books = openBooks();
+    for (let n = 2; n <= LEDGERS_KEPT; n++) make(books, Kind.ledger, { handle: `l${n}` }, 0);
+    while (books.state.statuses.length < STATUSES_MAX)
+      books.state.statuses.push(`made up ${books.state.statuses.length}`);
+    const says = (ledger: number) => {
+      make(books, wallet, { handle: 'w' }, ledger);
+      return said(prove(books, wallet, 'w', 'a', { status: `of-${ledger}` }, ledger));
+    };
+    expect([says(LEDGERS_KEPT - 1), says(LEDGERS_KEPT)]).toEqual(['ok', FULL]);
   });
 
   test('policies of one sort for one kind have an end, and an update of one of them is no more', () => {
