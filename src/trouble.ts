@@ -15,6 +15,11 @@ const CLOCK_BEHIND_MS_MAX = 60_000;
 const CLOCK_LEAP_MS_MAX = 60_000;
 /** Looks that are due each second may lie so far apart before it is worth a word. */
 const STILL_MS_MAX = 10_000;
+/**
+ * Where it stood still it computed so long, or half of the time, by its own work: between two looks there is a second's, as
+ * long as none of it is in one piece, however little time a busy machine gives it.
+ */
+const COMPUTED_MS_MAX = 5000;
 
 /** What stopped the running server. */
 export function fatalText(error: Error, directory: string): string {
@@ -244,10 +249,14 @@ export function watchStillness(tell: (text: string) => void, ...begun: Parameter
 
 function stillText(ms: number, computedMs: number): string {
   const why =
-    computedMs < ms / 2
+    computedMs < Math.min(COMPUTED_MS_MAX, ms / 2)
       ? 'the process was stopped (SIGSTOP, a debugger), or the machine gave it no time, or no memory but by swapping, or the disk did not answer where nothing else is done meanwhile, as where a file is looked at'
-      : 'the server itself computed, in one piece; tell us what it was asked then';
+      : `the server itself computed, in one piece${computedMs < ms / 2 ? scarceText(computedMs) : ''}; tell us what it was asked then`;
   return `Stood still for ${Math.round(ms / 1000)} s: ${why}. Nothing is lost by that; who asked meanwhile had to wait.`;
+}
+
+function scarceText(computedMs: number): string {
+  return `, for ${Math.round(computedMs / 1000)} s, and the machine gave it no more time, or no memory but by swapping`;
 }
 
 function leapText(leapt: number, now: number): string {

@@ -319,6 +319,12 @@ describe('a clock that is behind the books', () => {
     // What the threads took before is none of it.
     goesOn(157_000, 77_000);
     expect(told[1]).toContain('SIGSTOP');
+    // A machine that is busy with others gave it a third of them.
+    goesOn(199_000, 90_000);
+    expect(told[2]).toMatch(
+      /^Stood still for 42 s: the server itself computed, in one piece, for 13 s, and the machine/,
+    );
+    expect(told[2]).not.toContain('SIGSTOP');
   });
 
   test('by less than a minute, or not at all: not worth one', () => {
