@@ -16,7 +16,7 @@ import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import type { VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
-import { type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import { NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
 import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { ownLastSegment } from './storage/own-segment.ts';
@@ -117,7 +117,9 @@ function readMended(options: RecoveryOptions): Recovered | { file: string; byte:
 export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, verify, (read) => stateOf(read, sizes));
-  for (const { file, reason } of refused) notes.push(`Snapshot ${file} is not used: ${reason}.`);
+  for (const one of refused) {
+    notes.push(`Snapshot ${one.file} is not used${isOurs(one) ? '' : ', nor removed'}: ${one.reason}.`);
+  }
   const state = snapshot?.loaded ?? emptyState(entryCodec, hashSeed, sizes);
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const { position, entries, torn } = withRefused(refused, () => {
@@ -133,6 +135,7 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
     if (damage !== null) throw damage;
     return read;
   });
+  refuseOthers(directory, position.seq, refused);
   return { state, end: position, entries, refused: refused.map(({ file }) => file), notes, torn };
 }
 
@@ -156,6 +159,16 @@ function reachesRefused(directory: string, { position, torn }: ReadResult, refus
 /** What somebody else has signed says nothing of our journal. */
 function isOurs({ kind }: RefusedSnapshot): boolean {
   return kind !== 'unsigned';
+}
+
+/**
+ * Where nothing here is ours, what somebody else has signed is all that is left of their books, or ours under another key:
+ * new ones beside it would hide that from whoever copied half of them.
+ */
+function refuseOthers(directory: string, seq: number, refused: readonly RefusedSnapshot[]): void {
+  const other = refused.find((snapshot) => !isOurs(snapshot));
+  if (seq > 0 || other === undefined) return;
+  throw new DamageError(join(directory, other.file), 0, `${NOT_SIGNED}, nor is anything else here`, 'unsigned');
 }
 
 /** Where the journal does not do without them, the snapshots that could not be used are the damage to tell of. */

@@ -4,7 +4,8 @@
  *
  * What always holds: nothing whole goes unless two snapshots stand with their parts; snapshots go durably before their
  * parts, so that no power cut leaves one that misses one; segments go from the oldest on, each durably before the next,
- * so that none leaves a gap between two.
+ * so that none leaves a gap between two. What another key has signed is not ours to remove: it may be all that is left of
+ * other books, so such a snapshot stays, and while it is there so does every part.
  */
 import { join } from 'node:path';
 import { Breaks } from './breaks.ts';
@@ -22,7 +23,14 @@ import {
   SnapshotError,
   snapshotSeq,
 } from './snapshot-format.ts';
-import { listSnapshots, readOutline, readOutlineAhead } from './snapshot-reader.ts';
+import {
+  listSnapshots,
+  NOT_OURS_TO_READ,
+  readFoot,
+  readFootAhead,
+  readOutline,
+  readOutlineAhead,
+} from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
 type PruneOptions = Pick<SnapshotOptions, 'verify' | 'refused'>;
@@ -39,18 +47,22 @@ export async function pruneSnapshots(
   await forEachFinal(newest, breaks, (name) => needed.add(name));
   let older: Manifest | null = null;
   const superfluous: string[] = [];
+  let hasOthers = false;
   for (const name of listSnapshots(disk, directory)) {
+    const seq = snapshotSeq(name);
+    if (seq < newest.seq) older ??= await standing(disk, directory, name, options, breaks);
+    if (seq === newest.seq || seq === older?.seq) continue;
+    const isOthers = await mayBeOthers(disk, join(directory, name), options.verify);
+    hasOthers ||= isOthers;
     // Snapshots after this one are not ours to judge here: a start will say what is wrong with them.
-    if (snapshotSeq(name) >= newest.seq) continue;
-    older ??= await standing(disk, directory, name, options, breaks);
-    if (older === null || older.seq !== snapshotSeq(name)) superfluous.push(name);
+    if (seq < newest.seq && !isOthers) superfluous.push(name);
   }
   if (older === null) return [];
 
   await forEachFinal(older, breaks, (name) => needed.add(name));
   await remove(disk, directory, superfluous);
   const unnamed = disk.readdir(directory).filter((name) => {
-    return (isPartName(name) && !needed.has(name)) || isTemporaryName(name);
+    return (isPartName(name) && !needed.has(name) && !hasOthers) || isTemporaryName(name);
   });
   await remove(disk, directory, unnamed);
   superfluous.push(...unnamed);
@@ -100,6 +112,24 @@ async function standing(
   } catch (error) {
     if (error instanceof SnapshotError || errorCode(error) !== '') return null;
     throw error;
+  }
+}
+
+/** Whether another key has signed it, also where nobody can tell: this user may not read it, say. */
+async function mayBeOthers(disk: Disk, path: string, verify: VerifyHash): Promise<boolean> {
+  try {
+    const file = disk.open(path, 'read');
+    try {
+      await readFootAhead(file);
+      readFoot(file, verify);
+      return false;
+    } finally {
+      file.close();
+    }
+  } catch (error) {
+    if (error instanceof SnapshotError) return error.kind === 'unsigned';
+    if (errorCode(error) === '') throw error;
+    return NOT_OURS_TO_READ.includes(errorCode(error));
   }
 }
 

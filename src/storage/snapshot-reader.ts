@@ -78,7 +78,7 @@ export function listSnapshots(disk: Disk, directory: string): string[] {
  * This user may not, or this process has no more of what it takes: that says nothing against the snapshot. Where it were
  * passed over, a journal that begins after it would look damaged, and the next snapshot would remove it.
  */
-const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
+export const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
 /**
  * The newest snapshot that is whole, null where none is, and why newer ones were refused. Throws what the disk throws
@@ -162,12 +162,20 @@ export function readOutline(file: DiskFile, verify: VerifyHash): Outline {
   return { header, manifest, manifestBytes, foot };
 }
 
-/** Has the system read what `readOutline` reads: that waits for no device then. */
-export async function readOutlineAhead(file: DiskFile): Promise<void> {
+/** Has the system read what `readFoot` reads: that waits for no device then. The foot; null where there is none. */
+export async function readFootAhead(file: DiskFile): Promise<Buffer | null> {
   const size = file.size();
   const foot = Buffer.alloc(FOOT_BYTES);
   await readAllLater(file, Buffer.alloc(SNAPSHOT_HEADER_BYTES), 0);
-  if (size < FOOT_BYTES || (await readAllLater(file, foot, size - FOOT_BYTES)) < FOOT_BYTES) return;
+  if (size < FOOT_BYTES || (await readAllLater(file, foot, size - FOOT_BYTES)) < FOOT_BYTES) return null;
+  return foot;
+}
+
+/** The same for what `readOutline` reads. */
+export async function readOutlineAhead(file: DiskFile): Promise<void> {
+  const foot = await readFootAhead(file);
+  if (foot === null) return;
+  const size = file.size();
   const { manifestBytes } = unpackFoot(foot);
   const at = size - FOOT_BYTES - manifestBytes;
   if (at >= 0 && manifestBytes <= MANIFEST_BYTES_MAX) await readAllLater(file, Buffer.allocUnsafe(manifestBytes), at);

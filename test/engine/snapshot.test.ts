@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { dumpState } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { emptyState } from '../../src/core/state.ts';
+import { makeKeyPair } from '../../src/proof/keys.ts';
+import { verifyBy } from '../../src/proof/verify.ts';
+import { recover, show } from '../../src/recovery.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
+import { SEGMENT_HEADER_BYTES, segmentName } from '../../src/storage/format.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { packValue } from '../../src/storage/values.ts';
@@ -363,6 +367,53 @@ describe('a snapshot that is not whole', () => {
     stranger[stranger.length - 40]! ^= 1;
     house.disk.put(path(names[1]!), stranger);
     expect(differencesOf(recoverFrom(house.disk).state, house.state)).toEqual([]);
+  });
+});
+
+describe('snapshots that another key has signed, and nothing of this one', () => {
+  const OTHER = verifyBy(makeKeyPair(Buffer.alloc(32, 9)).public);
+  const journal = path(segmentName(1));
+
+  test.each<[string, (disk: FakeDisk) => void]>([
+    ['no journal', (disk) => disk.put(journal, null)],
+    ['a journal cut to nothing', (disk) => disk.put(journal, new Uint8Array(0))],
+    ['a header alone', (disk) => disk.put(journal, disk.bytesOf(journal).subarray(0, SEGMENT_HEADER_BYTES))],
+    ['half a frame', (disk) => disk.put(journal, disk.bytesOf(journal).subarray(0, SEGMENT_HEADER_BYTES + 60))],
+  ])(
+    '%s: refused, and nothing changes; new books were begun beside them, and then those removed',
+    async (_what, cut) => {
+      const house = await lived();
+      await house.takeSnapshot();
+      await live(house, [(each) => each.intent('one', transfer('a', 'b', 1))]);
+      await house.takeSnapshot();
+      const { disk } = house;
+      await house.stop();
+      const newest = namesOf(disk, '.ays').at(-1)!;
+      const options = { disk, directory: DIRECTORY, verify: OTHER, hashSeed: 7 };
+      for (const spoilt of [false, true]) {
+        // Where the newest is not whole either, the one before still says whose they are.
+        if (spoilt) disk.put(path(newest), disk.bytesOf(path(newest)).subarray(0, 900));
+        cut(disk);
+        const before = disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(path(name)).toString('hex')]);
+        for (const read of [recover, show]) {
+          expect(() => read(options)).toThrow(expect.objectContaining({ kind: 'unsigned' }));
+          expect(() => read(options)).toThrow(/snapshot-\d+\.ays.* not signed by this server/);
+        }
+        expect(disk.readdir(DIRECTORY).map((name) => [name, disk.bytesOf(path(name)).toString('hex')])).toEqual(before);
+      }
+    },
+  );
+
+  test('beside books of this key they are passed over, and told to stay', async () => {
+    const house = await lived();
+    const { disk } = house;
+    await house.stop();
+    const seq = recoverFrom(disk).end.seq + 5;
+    const content = { seq, chain: new Uint8Array(32), moment: 1, extra: new Uint8Array(0), parts: [] };
+    const { file } = await takeSnapshot(disk, DIRECTORY, content, { sign: () => SIGNATURE, verify: () => true });
+    const { notes, state } = recoverFrom(disk);
+    expect(notes).toContain(`Snapshot ${file} is not used, nor removed: it is not signed by this server.`);
+    expect(differencesOf(state, house.state)).toEqual([]);
   });
 });
 

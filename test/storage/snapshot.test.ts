@@ -17,7 +17,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { isLong } from '../support/long.ts';
 import { slow } from '../support/slow.ts';
 import { FakeDisk } from './fake-disk.ts';
-import { DIRECTORY, hanging, readFrames, readInFull, server, writeFrames } from './kit.ts';
+import { DIRECTORY, hanging, readFrames, readInFull, server, signerOf, writeFrames } from './kit.ts';
 import { chunk, chunk2, contentAt, fresh, noise, part, plain, read, START, take, withJournal } from './snapshots.ts';
 
 describe('a snapshot', () => {
@@ -339,6 +339,39 @@ describe('what a new one makes superfluous', () => {
     expect(read(disk).snapshot?.seq).toBe(8);
     disk.put(`${DIRECTORY}/snapshot-00000000000000000008.ays`, null);
     expect(read(disk).snapshot?.seq).toBe(2);
+  });
+
+  test.each([3, 5, 6, 9])(
+    'one of entry %i that another key has signed stays, and so do its parts: they went, with all that was left of other books',
+    async (seq) => {
+      const { disk, positions } = await withJournal();
+      const { file } = await takeSnapshot(
+        disk,
+        DIRECTORY,
+        contentAt({ ...START, seq }, [part('table', false, 30), chunk, chunk2]),
+        signerOf('another server'),
+      );
+      const others = disk.readdir(DIRECTORY).filter((name) => name === file || name.startsWith('part-'));
+      expect(others).toHaveLength(3);
+      for (const position of positions.slice(0, 4)) {
+        if (position.seq !== seq) await take(disk, contentAt(position, [part('table', false, 20)]));
+      }
+      expect(disk.readdir(DIRECTORY)).toEqual(expect.arrayContaining(others));
+      // Our own go as ever.
+      expect(listSnapshots(disk, DIRECTORY)).toHaveLength(3);
+      disk.put(`${DIRECTORY}/${file}`, null);
+      await take(disk, contentAt(positions[5]!, []));
+      expect(disk.readdir(DIRECTORY).filter((name) => name.startsWith('part-'))).toEqual([]);
+    },
+  );
+
+  test('one that this user may not look at stays, whosever it is', async () => {
+    const { disk, positions } = await withJournal();
+    const first = await take(disk, contentAt(positions[0]!, []));
+    await take(disk, contentAt(positions[1]!, []));
+    disk.inject({ call: 'open', path: first.file, code: 'EACCES' });
+    expect((await take(disk, contentAt(positions[2]!, []))).removed).not.toContain(first.file);
+    expect((await take(disk, contentAt(positions[3]!, []))).removed).toContain(first.file);
   });
 
   test('a damaged one alone before it lets nothing go', async () => {
