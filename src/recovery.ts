@@ -6,7 +6,7 @@
  * and left the end whole: the error names file and byte, and nothing is changed, but that a last segment which other books
  * have too is a copy of it by then.
  */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import { loadState, type StateExtra } from './core/dump.ts';
@@ -14,16 +14,17 @@ import { emptyState, type MemorySizes, type State } from './core/state.ts';
 import { changeIn, changeText } from './storage/changed-byte.ts';
 import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
-import type { VerifyHash } from './storage/format.ts';
+import { segmentSeq, type VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
 import { NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
 import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { ownLastSegment } from './storage/own-segment.ts';
 import { DamageError } from './storage/segments.ts';
-import { snapshotSeq } from './storage/snapshot-format.ts';
+import { SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
-import { type RefusedSnapshot, readSnapshots, type SnapshotRead } from './storage/snapshot-reader.ts';
+import { damagedByte, type RefusedSnapshot, readSnapshots, type SnapshotRead } from './storage/snapshot-reader.ts';
+import { errorCode } from './storage/system-error.ts';
 import { unpackValue } from './storage/values.ts';
 
 export interface Recovered {
@@ -122,14 +123,16 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
   }
   const state = snapshot?.loaded ?? emptyState(entryCodec, hashSeed, sizes);
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
-  const { position, entries, torn } = withRefused(refused, () => {
-    const read = replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
+  const replay = () =>
+    replayJournal(disk, directory, snapshot ?? JOURNAL_START, {
       verifyFrame: verify,
       hashSeed: state.hashSeed,
       room: () => state.heap.room(),
       onAhead: (entries, from) => lookAheadOfApply(state, entries, from),
       onEntry: (entry, bytes, from, to) => apply(state, entry, bytes, from, to),
     });
+  const { position, entries, torn } = withRefused(directory, refused, () => {
+    const read = orSystemError(refused, state, replay);
     reachesRefused(directory, read, refused);
     const damage = endDamage(disk, directory, read, verify);
     if (damage !== null) throw damage;
@@ -171,15 +174,40 @@ function refuseOthers(directory: string, seq: number, refused: readonly RefusedS
   throw new DamageError(join(directory, other.file), 0, `${NOT_SIGNED}, nor is anything else here`, 'unsigned');
 }
 
+/** A snapshot that the system did not give leads past damage before it: what the system said is told, for nothing may be lost. */
+function orSystemError<T>(refused: readonly RefusedSnapshot[], { log }: State, replay: () => T): T {
+  try {
+    return replay();
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    const past = pastMissing(error) ?? log.length + 1;
+    const failed = refused.find(({ file, error }) => errorCode(error) !== '' && snapshotSeq(file) >= past);
+    throw failed?.error ?? error;
+  }
+}
+
+/** Where the beginning of the journal is missing, the entry up to which. */
+function pastMissing({ kind, file }: DamageError): number | null {
+  return kind === 'no-beginning' ? segmentSeq(basename(file)) - 1 : null;
+}
+
 /** Where the journal does not do without them, the snapshots that could not be used are the damage to tell of. */
-function withRefused<T>(refused: readonly RefusedSnapshot[], read: () => T): T {
+function withRefused<T>(directory: string, refused: readonly RefusedSnapshot[], read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof DamageError) || refused.length === 0) throw error;
     const why = refused.map(({ file, reason }) => `${file} cannot be used: ${reason}`).join('; ');
     // Whose books they are, and of which server, matters more than what is missing of them.
-    const kind = refused.find(({ kind }) => kind !== 'other')?.kind ?? error.kind;
-    throw new DamageError(error.file, error.byte, `${error.what}; ${why}`, kind);
+    const kind = refused.find(({ kind }) => kind !== 'other')?.kind;
+    const past = pastMissing(error);
+    const newest = refused.find(({ file }) => past !== null && snapshotSeq(file) >= past);
+    if (newest === undefined) {
+      throw new DamageError(error.file, error.byte, `${error.what}; ${why}`, kind ?? error.kind);
+    }
+    // The journal is as it should be: its beginning went when these stood for it.
+    const part = newest.error instanceof SnapshotError ? newest.error.part : '';
+    const byte = part === '' ? damagedByte(newest.reason) : 0;
+    throw new DamageError(join(directory, part || newest.file), byte, `${why}; ${error.what}`, kind);
   }
 }

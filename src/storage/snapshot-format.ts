@@ -74,10 +74,13 @@ export interface Foot {
 export class SnapshotError extends Error {
   override name = 'SnapshotError';
   readonly kind: DamageKind;
+  /** Name of the part that is wrong, '' where it is the snapshot's own file. */
+  readonly part: string;
 
-  constructor(why: string, kind: DamageKind = 'other') {
+  constructor(why: string, kind: DamageKind = 'other', part = '') {
     super(why);
     this.kind = kind;
+    this.part = part;
   }
 }
 

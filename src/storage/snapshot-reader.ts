@@ -43,6 +43,8 @@ export interface RefusedSnapshot {
   file: string;
   reason: string;
   kind: DamageKind;
+  /** What it was refused with: a SnapshotError, or what the system said. */
+  error: Error;
 }
 
 /** What was taken, as it was. */
@@ -123,8 +125,13 @@ export function readSnapshot<T>(
     if (!isOfFiles(error) || (!(error instanceof SnapshotError) && code === '') || NOT_OURS_TO_READ.includes(code))
       throw error;
     const kind = error instanceof SnapshotError ? error.kind : 'other';
-    return { file: name, reason: (error as Error).message, kind };
+    return { file: name, reason: (error as Error).message, kind, error: error as Error };
   }
+}
+
+/** Where in its own file it is damaged, as far as the reason says. */
+export function damagedByte(reason: string): number {
+  return Number(/bytes? (\d+)/.exec(reason)?.[1] ?? 0);
 }
 
 interface Outline {
@@ -327,7 +334,7 @@ function readFinalParts(disk: Disk, directory: string, rows: readonly PartRow[])
     for (const [index, hash] of hashes.results().entries()) {
       const row = finals[index]!;
       const name = partName(row.name, row.hash!);
-      if (!equalBytes(hash, row.hash!)) throw new SnapshotError(`its part ${name} is damaged`);
+      if (!equalBytes(hash, row.hash!)) throw new SnapshotError(`its part ${name} is damaged`, 'other', name);
       rememberPart(join(directory, name), row, pieces[index]!);
     }
     return new Map(finals.map((row, index) => [row, pieces[index]!]));
@@ -339,9 +346,9 @@ function readFinalParts(disk: Disk, directory: string, rows: readonly PartRow[])
 function readFinalPart(disk: Disk, directory: string, row: PartRow, bytes: Uint8Array): void {
   const name = partName(row.name, row.hash!);
   const path = join(directory, name);
-  if (!disk.exists(path)) throw new SnapshotError(`its part ${name} is missing`);
+  if (!disk.exists(path)) throw new SnapshotError(`its part ${name} is missing`, 'other', name);
   withFile(disk, path, 'read', (file) => {
-    if (file.size() !== row.bytes) throw new SnapshotError(`its part ${name} has another length`);
+    if (file.size() !== row.bytes) throw new SnapshotError(`its part ${name} has another length`, 'other', name);
     fillFrom(file, bytes, 0);
   });
 }

@@ -7,8 +7,9 @@ import { makeKeyPair } from '../../src/proof/keys.ts';
 import { verifyBy } from '../../src/proof/verify.ts';
 import { recover, show } from '../../src/recovery.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { SEGMENT_HEADER_BYTES, segmentName } from '../../src/storage/format.ts';
+import { SEGMENT_HEADER_BYTES, segmentName, segmentSeq } from '../../src/storage/format.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { packValue } from '../../src/storage/values.ts';
 import { Books, issue, transfer } from '../core/books.ts';
@@ -340,9 +341,91 @@ describe('a snapshot that is not whole', () => {
     const before = house.disk.readdir(DIRECTORY);
     const said = names.toReversed().map((name) => `${name} cannot be used: it is half-written`);
     expect(() => recoverFrom(house.disk)).toThrow(
-      new RegExp(`is missing, and no snapshot holds it; ${said[0]}.*; ${said[1]}`),
+      new RegExp(
+        `${names[1]}: damaged at byte 0: ${said[0]}.*; ${said[1]}.*; the segment .* is missing, and no snapshot`,
+      ),
     );
     expect(house.disk.readdir(DIRECTORY)).toEqual(before);
+  });
+
+  describe('where the journal does not do without it', () => {
+    const SIZES = { chunkBytes: 2048, pageRows: 16, segments: 2 };
+    const again = (disk: FakeDisk) => recoverFrom(disk, 7, SIZES);
+
+    /** Two snapshots that share parts, a tail, and no journal before the older of them. */
+    async function ripe() {
+      const house = await lived({ segmentBytesMax: 1500, sizes: SIZES });
+      for (const handle of ['one', 'two', 'three']) {
+        await house.takeSnapshot();
+        await live(
+          house,
+          [1, 2, 3, 4].map((n) => (each) => each.intent(`${handle}-${n}`, transfer('a', 'b', 1))),
+        );
+      }
+      const { disk } = house;
+      const names = namesOf(disk, '.ays') as [older: string, newest: string];
+      const part = namesOf(disk, '.ayp').find((name) => name.startsWith('part-records'))!;
+      expect([names.length, segmentSeq(namesOf(disk, '.ayj')[0]!) > 1]).toEqual([2, true]);
+      return { house, disk, names, part };
+    }
+
+    /** What the error of a start says of file and kind. */
+    function refusal(disk: FakeDisk): { file?: string; kind?: string; code?: string; message: string } {
+      try {
+        again(disk);
+      } catch (error) {
+        return error as Error;
+      }
+      throw new Error('it was read');
+    }
+
+    test.each<[string, (names: [string, string], part: string) => string[]]>([
+      ['a part that both share', (_, part) => [part]],
+      ['both of them', (names) => names],
+    ])(
+      '%s that the device does not give is no damage: EIO is told, and a start without it finds all',
+      async (_, of) => {
+        const { house, disk, names, part } = await ripe();
+        for (const file of of(names, part)) disk.inject({ call: 'read', path: file, code: 'EIO', times: 100 });
+        expect(refusal(disk)).toMatchObject({ code: 'EIO', message: expect.not.stringMatching(/missing/) });
+        disk.heal();
+        expect(differencesOf(again(disk).state, house.state)).toEqual([]);
+      },
+    );
+
+    test('the newest that the device does not give, where the frames to it are damaged, is told as EIO, and not beyond it', async () => {
+      const { disk, names } = await ripe();
+      const isBetween = (name: string) =>
+        segmentSeq(name) > snapshotSeq(names[0]) && segmentSeq(name) < snapshotSeq(names[1]);
+      const between = namesOf(disk, '.ayj').find(isBetween)!;
+      const last = namesOf(disk, '.ayj').findLast((name) => segmentSeq(name) <= snapshotSeq(names[1]) + 1)!;
+      const flip = (name: string, at: number) => {
+        const bytes = disk.bytesOf(path(name));
+        bytes[at]! ^= 1;
+        disk.put(path(name), bytes);
+      };
+      disk.inject({ call: 'read', path: names[1], code: 'EIO', times: 100 });
+      expect(again(disk).refused, 'the one before does as well').toEqual([names[1]]);
+      flip(between, SEGMENT_HEADER_BYTES + 30);
+      expect(refusal(disk)).toMatchObject({ code: 'EIO' });
+      flip(between, SEGMENT_HEADER_BYTES + 30);
+      disk.put(path(last), disk.bytesOf(path(last)).subarray(0, SEGMENT_HEADER_BYTES));
+      for (const name of namesOf(disk, '.ayj')) if (name > last) disk.put(path(name), null);
+      expect(refusal(disk), 'no snapshot brings back what came after it').toMatchObject({
+        file: path(last),
+        message: expect.stringMatching(/the journal ends at entry/),
+      });
+    });
+
+    test.each<[string, RegExp, (bytes: Buffer) => Buffer | null]>([
+      ['missing', /is missing;/, () => null],
+      ['cut', /has another length;/, (bytes) => bytes.subarray(1)],
+      ['flipped', /is damaged;/, (bytes) => bytes.fill(bytes[100]! ^ 1, 100, 101)],
+    ])('a part that is %s is the file to be told of, not the journal, which is whole', async (_, why, change) => {
+      const { disk, part } = await ripe();
+      disk.put(path(part), change(disk.bytesOf(path(part))));
+      expect(refusal(disk)).toMatchObject({ file: path(part), kind: 'other', message: expect.stringMatching(why) });
+    });
   });
 
   test('one that a start could not use does not count as kept: the next lives beside the one before it', async () => {

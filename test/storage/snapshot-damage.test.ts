@@ -38,7 +38,12 @@ describe('a spoilt newest one is passed over, with the reason', () => {
     const { snapshot, refused } = read(disk);
     expect(snapshot?.seq).toBe(5);
     expect(refused).toEqual([
-      { file: 'snapshot-00000000000000000006.ays', reason: expect.stringMatching(reason) as string, kind },
+      {
+        file: 'snapshot-00000000000000000006.ays',
+        reason: expect.stringMatching(reason) as string,
+        kind,
+        error: expect.any(Error),
+      },
     ]);
   }
 

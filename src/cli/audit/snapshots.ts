@@ -6,7 +6,7 @@ import type { Disk } from '../../storage/disk.ts';
 import type { VerifyHash } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
-import { readSnapshot, type SnapshotRead } from '../../storage/snapshot-reader.ts';
+import { damagedByte, readSnapshot, type SnapshotRead } from '../../storage/snapshot-reader.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { FoundError } from './finding.ts';
 
@@ -35,13 +35,8 @@ export function loadSnapshot(
   const read = readSnapshot(disk, directory, name, verify, load);
   if ('reason' in read) {
     const { reason } = read;
-    throw new FoundError(read.kind === 'unsigned' ? 'lie' : 'damage', { ...place, byte: byteOf(reason) }, reason);
+    throw new FoundError(read.kind === 'unsigned' ? 'lie' : 'damage', { ...place, byte: damagedByte(reason) }, reason);
   }
   const { seq, chain, moment, loaded: state } = read;
   return { file: name, seq, chain, moment, state };
-}
-
-/** Where in the file, as far as the reader said. */
-function byteOf(reason: string): number {
-  return Number(/bytes? (\d+)/.exec(reason)?.[1] ?? 0);
 }
