@@ -4,13 +4,14 @@
 import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findingText } from '../../src/cli/audit/finding.ts';
 import { loadSnapshot } from '../../src/cli/audit/snapshots.ts';
 import { type Disk, type DiskFile, realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
 import { SNAPSHOT_HEADER_BYTES } from '../../src/storage/snapshot-format.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
-import { copyOf, filesIn, keyIn, look, plainBooks, prunedBooks, rewritten } from './books.ts';
+import { ayni, copyOf, filesIn, fresh, keyIn, look, plainBooks, prunedBooks, rewritten } from './books.ts';
 
 const BOOKS = /^(journal|snapshot|part)-/;
 const plain = await plainBooks();
@@ -134,4 +135,19 @@ test('a journal that ends before its snapshot', async () => {
     kind: 'damage',
     what: expect.stringContaining('the journal ends'),
   });
+});
+
+test('a first segment that is gone is told by a copy as by an audit: which file, and up to which entry', async () => {
+  const directory = copyOf(pruned);
+  const [first, second] = filesIn(directory, /^journal/);
+  unlinkSync(join(directory, first!));
+  const { finding } = await look(directory);
+  expect(finding).toMatchObject({
+    file: join(directory, second!),
+    byte: 0,
+    what: expect.stringMatching(/^entries up to/),
+  });
+  const copy = fresh();
+  const { code, out } = await ayni('backup', directory, copy);
+  expect([code, out]).toEqual([1, expect.stringContaining(findingText({ ...finding!, file: join(copy, second!) }))]);
 });

@@ -41,7 +41,7 @@ import { heapEntries } from './heap-entries.ts';
 import { differingIndex } from './indexes.ts';
 import { checkKeyFile, type FoundKey, findKey } from './key.ts';
 import { Signatures } from './signatures.ts';
-import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
+import { type LoadedSnapshot, loadSnapshot, refuseGap } from './snapshots.ts';
 
 export interface AuditOptions {
   disk: Disk;
@@ -239,10 +239,7 @@ class Run {
     }
     if (first.firstSeq === 1) return JOURNAL_START;
     const seq = first.firstSeq - 1;
-    if (oldest === null || oldest.seq < seq) {
-      const what = `entries up to ${seq} are missing: neither a segment nor a snapshot holds them`;
-      throw new FoundError('damage', { file: join(directory, first.file), byte: 0 }, what);
-    }
+    refuseGap(directory, seq, oldest?.file);
     const file = join(directory, oldest.file);
     this.report.notes.push(
       `Segments before entry ${first.firstSeq} are gone, as they may be after two snapshots: entries 1 to ${seq} are read from the records of ${oldest.file}, without the frames they came in.`,

@@ -17,7 +17,7 @@ import { journalStart } from '../../storage/segments.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
 import { checkEnd } from './end.ts';
 import { FoundError } from './finding.ts';
-import { type LoadedSnapshot, loadSnapshot } from './snapshots.ts';
+import { type LoadedSnapshot, loadSnapshot, refuseGap } from './snapshots.ts';
 
 export interface Checked extends JournalPosition {
   /** Bytes behind the last whole frame. */
@@ -41,8 +41,10 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   const start = journalStart(disk, directory);
   const known = new Map<number, Uint8Array>();
   let newest: LoadedSnapshot | null = null;
+  const snapshots = listSnapshots(disk, directory).reverse();
+  refuseGap(directory, start.seq, snapshots[0]);
   // Newest last, so that of the states only that one stays.
-  for (const name of listSnapshots(disk, directory).reverse()) {
+  for (const name of snapshots) {
     newest = loadSnapshot(disk, directory, name, verifyFrame);
     known.set(newest.seq, newest.chain);
   }
@@ -55,9 +57,6 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   meet(start);
   const state: State = newest?.state ?? emptyState(entryCodec, 1);
   const from = newest?.seq ?? 0;
-  if (start.seq > from) {
-    throw new FoundError('damage', { file: directory, seq: start.seq }, 'neither a segment nor a snapshot holds it');
-  }
   const read = readJournal(disk, directory, start, {
     verifyFrame,
     onEntry(entry, bytes, at, to, seq) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MemorySizes, State } from '../../core/state.ts';
 import { stateOf } from '../../recovery.ts';
 import type { Disk } from '../../storage/disk.ts';
-import type { VerifyHash } from '../../storage/format.ts';
+import { segmentName, type VerifyHash } from '../../storage/format.ts';
 import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { damagedByte, readSnapshot, type SnapshotRead } from '../../storage/snapshot-reader.ts';
@@ -39,4 +39,11 @@ export function loadSnapshot(
   }
   const { seq, chain, moment, loaded: state } = read;
   return { file: name, seq, chain, moment, state };
+}
+
+/** Throws FoundError where the journal begins only after entry `seq`, and the oldest snapshot there is does not reach it. */
+export function refuseGap(directory: string, seq: number, oldest: string | undefined): asserts oldest is string {
+  if (oldest !== undefined && snapshotSeq(oldest) >= seq) return;
+  const what = `entries up to ${seq} are missing: neither a segment nor a snapshot holds them`;
+  throw new FoundError('damage', { file: join(directory, segmentName(seq + 1)), byte: 0 }, what);
 }
