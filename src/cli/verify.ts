@@ -1,6 +1,6 @@
 /**
- * `ayni verify [dir]`: audits a directory of books from outside, prints what was checked and how quickly, and the first
- * thing that is wrong. Exit code 0 where nothing is, else 1.
+ * `ayni verify [dir]`: audits a directory of books from outside, prints what was checked and how quickly, and what is
+ * wrong. Exit code 0 where nothing is, else 1.
  */
 import { availableParallelism } from 'node:os';
 import { encodeBase64 } from '../proof/keys.ts';
@@ -27,7 +27,8 @@ decision and balance in it. Changes nothing, takes no lock: it may be run while 
                       the signatures that the rules in the books ask for
   --workers <n>       threads that verify signatures (default: one per core)
 
-Ends with 0 where nothing is wrong, with 1 where something is, or a head could not be proven.
+Ends with 0 where nothing is wrong, with 1 where something is, or a head could not be proven. It goes on past snapshots and
+parts that are not whole, where the rest leads past them, and stops at the first other thing.
 `;
 
 const HEAD_BYTES_MAX = 65_536;
@@ -85,7 +86,7 @@ function isSound(finding: AuditReport['finding'], head: AuditReport['head']): bo
   return finding === null && head?.isProven !== false;
 }
 
-function jsonText(directory: string, { key, finding, ...report }: AuditReport): string {
+function jsonText(directory: string, { key, finding, findings, ...report }: AuditReport): string {
   const shown = {
     directory,
     ok: isSound(finding, report.head),
@@ -93,6 +94,7 @@ function jsonText(directory: string, { key, finding, ...report }: AuditReport): 
     ...report,
     milliseconds: Math.round(report.milliseconds),
     finding,
+    findings,
   };
   return `${plain(JSON.stringify(shown))}\n`;
 }
@@ -124,10 +126,13 @@ function tableText(directory: string, report: AuditReport, isSignedOnly: boolean
     ...report.notes,
     ...(report.strangers.length === 0 ? [] : [`Not of the books, and not looked at: ${report.strangers.join(', ')}.`]),
     ...(report.head?.isProven === true ? [headText(report.head)] : []),
-    report.finding === null
-      ? `Nothing wrong up to entry ${report.seq}, chain ${report.chain}, in ${seconds.toFixed(1)} s.`
-      : findingText(report.finding),
-    ...(report.finding?.kind === 'decided' ? [isSignedOnly ? OF_SIGNED_ONLY : OF_EARLIER_RULES] : []),
+    ...report.findings.map(findingText),
+    ...(report.toEnd
+      ? [
+          `Nothing${report.finding === null ? '' : ' else'} wrong up to entry ${report.seq}, chain ${report.chain}, in ${seconds.toFixed(1)} s.`,
+        ]
+      : []),
+    ...(report.findings.at(-1)?.kind === 'decided' ? [isSignedOnly ? OF_SIGNED_ONLY : OF_EARLIER_RULES] : []),
   ];
   // Whoever has the files names them: no name is to look like a line of this, nor to hide one.
   return `${lines.map(plain).join('\n')}\n`;

@@ -3,15 +3,28 @@
  */
 import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findingText } from '../../src/cli/audit/finding.ts';
 import { loadSnapshot } from '../../src/cli/audit/snapshots.ts';
 import { type Disk, type DiskFile, realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
 import { SNAPSHOT_HEADER_BYTES } from '../../src/storage/snapshot-format.ts';
+import type { Json } from '../support/client.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
-import { ayni, copyOf, filesIn, fresh, keyIn, look, plainBooks, prunedBooks, rewritten } from './books.ts';
+import {
+  ayni,
+  copyOf,
+  copyWithoutKey,
+  filesIn,
+  fresh,
+  keyIn,
+  look,
+  plainBooks,
+  prunedBooks,
+  reportOf,
+  rewritten,
+} from './books.ts';
 
 const BOOKS = /^(journal|snapshot|part)-/;
 const plain = await plainBooks();
@@ -134,6 +147,57 @@ test('a journal that ends before its snapshot', async () => {
   expect((await look(directory)).finding).toMatchObject({
     kind: 'damage',
     what: expect.stringContaining('the journal ends'),
+  });
+});
+
+describe('a snapshot that is not whole, where the rest leads past it', () => {
+  const spoil = (path: string, at: (length: number) => number) => {
+    const bytes = readFileSync(path);
+    bytes[at(bytes.length)]! ^= 1;
+    writeFileSync(path, bytes);
+  };
+  const inPart = () => 200;
+  const inLastFrame = (length: number) => length - 60;
+
+  test.each([0, 1])('is told, and the audit goes on to the end: it had read no frame (%i)', async (index) => {
+    const directory = copyOf(pruned);
+    const snapshots = filesIn(directory, /^snapshot/);
+    const [file, other] = [snapshots[index]!, snapshots[1 - index]!].map((name) => join(directory, name));
+    spoil(file!, inPart);
+    const whole = await look(pruned);
+    const { finding, findings, toEnd, seq, chain, frames, snapshots: compared, counts } = await look(directory);
+    expect([finding, findings.length, toEnd]).toEqual([expect.objectContaining({ kind: 'damage', file }), 1, true]);
+    expect({ seq, chain, frames, counts }).toEqual({
+      seq: whole.seq,
+      chain: whole.chain,
+      frames: whole.frames,
+      counts: whole.counts,
+    });
+    expect(compared).toBe(1);
+    const told = await ayni('verify', directory);
+    expect([told.code, told.out]).toEqual([1, expect.stringMatching(/\nDAMAGE: .*\nNothing else wrong up to entry/)]);
+    // What comes after it is found as well.
+    const journal = join(directory, filesIn(directory, /^journal/).at(-1)!);
+    spoil(journal, inLastFrame);
+    const json = reportOf(await ayni('verify', directory, '--json'));
+    expect(json.findings.map((one: Json) => one.file)).toEqual([file, journal]);
+    expect([json.ok, json.toEnd, json.finding.file]).toEqual([false, false, file]);
+    spoil(journal, inLastFrame);
+    // Without it nothing leads there: both are told, and that entries are missing.
+    spoil(other!, inPart);
+    expect((await look(directory)).findings.map(({ what }) => what)).toEqual([
+      expect.stringContaining('its part'),
+      expect.stringContaining('its part'),
+      expect.stringContaining('neither a segment nor a snapshot holds them'),
+    ]);
+  });
+
+  test('is not the one that the key is taken from', async () => {
+    const directory = copyWithoutKey(pruned);
+    const [older] = filesIn(directory, /^snapshot/);
+    spoil(join(directory, older!), inPart);
+    const { findings, toEnd, key } = await look(directory);
+    expect([findings.length, toEnd, key.source]).toEqual([1, true, expect.stringContaining('the books themselves')]);
   });
 });
 

@@ -6,6 +6,9 @@
  * Where segments have gone because snapshots made them superfluous, their entries are taken from the record heap of
  * the oldest snapshot, which holds them all in order.
  *
+ * It ends at the first thing that is wrong, but for a snapshot or part that is not whole: a start does without, where the
+ * rest leads past it, and whoever has to mend something needs to know whether that does.
+ *
  * What always holds: not a byte of the directory changes, and no lock is taken, so it may be run beside a server.
  */
 import { createHash } from 'node:crypto';
@@ -91,6 +94,10 @@ export interface AuditReport {
   notes: string[];
   /** The first thing that is wrong, or null. */
   finding: Finding | null;
+  /** All that was found: snapshots and parts that are not whole, as far as the rest leads past them, and what ended the audit. */
+  findings: Finding[];
+  /** Whether it came to the end of the books, past whatever was found. */
+  toEnd: boolean;
 }
 
 /** Throws where there is nothing to audit, or what the disk throws; all else is in the report. */
@@ -159,16 +166,20 @@ class Run {
       milliseconds: 0,
       notes: [],
       finding: null,
+      findings: [],
+      toEnd: false,
     };
   }
 
   async go(): Promise<void> {
     try {
       await this.#check();
+      this.report.toEnd = true;
     } catch (error) {
-      this.report.finding = await this.#first(error);
+      this.report.findings.push(await this.#first(error));
       if (this.report.head !== null) this.report.head.isProven = false;
     }
+    this.report.finding = this.report.findings[0] ?? null;
     this.report.signatures = this.#signatures.count;
     if (this.#entries === null) return;
     this.report.postings = this.#entries.money.postings;
@@ -191,8 +202,7 @@ class Run {
     const { directory, otherRules, signedOnly = false, sizes } = this.#options;
     const { report } = this;
     for (const name of this.#pinned.readdir(directory)) if (isPartName(name)) this.#checkPart(name);
-    const oldest = this.#snapshots[0];
-    const first = oldest === undefined ? null : this.#load(oldest);
+    const first = this.#oldest();
     const entries = new EntryAudit({
       serverKey: this.#key.public,
       signatures: this.#signatures,
@@ -316,7 +326,8 @@ class Run {
       name !== undefined && snapshotSeq(name) <= frame.seq;
       name = this.#snapshots[0]
     ) {
-      this.#compare(this.#load(name), entries, frame);
+      const snapshot = this.#load(name);
+      if (snapshot !== null) this.#compare(snapshot, entries, frame);
       this.#snapshots.shift();
     }
   }
@@ -355,8 +366,25 @@ class Run {
     );
   }
 
-  #load(name: string): LoadedSnapshot {
-    return loadSnapshot(this.#pinned, this.#options.directory, name, this.#verify, this.#options.sizes);
+  /** The oldest snapshot that is whole, and one to be compared; those before it are looked at no more. */
+  #oldest(): LoadedSnapshot | null {
+    for (let name = this.#snapshots[0]; name !== undefined; name = this.#snapshots[0]) {
+      const loaded = this.#load(name);
+      if (loaded !== null) return loaded;
+      this.#snapshots.shift();
+    }
+    return null;
+  }
+
+  /** Null where it is not whole: a start passes it over as well, and the rest may be. */
+  #load(name: string): LoadedSnapshot | null {
+    try {
+      return loadSnapshot(this.#pinned, this.#options.directory, name, this.#verify, this.#options.sizes);
+    } catch (error) {
+      if (!(error instanceof FoundError)) throw error;
+      this.report.findings.push(error.finding);
+      return null;
+    }
   }
 
   /** A snapshot must be the very state that its entries lead to. */
@@ -398,7 +426,8 @@ class Run {
       at += count;
     }
     if (name.endsWith(partEnd(sha.digest()))) return;
-    throw new FoundError('damage', { file: path, byte: 0 }, `its ${size} bytes have another hash than its name`);
+    const what = `its ${size} bytes have another hash than its name`;
+    this.report.findings.push(new FoundError('damage', { file: path, byte: 0 }, what).finding);
   }
 
   #end(read: ReadResult): void {

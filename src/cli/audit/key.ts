@@ -9,6 +9,7 @@ import { type CreateEntry, EntryType } from '../../core/entry.ts';
 import { findHandle } from '../../core/finding.ts';
 import { Kind } from '../../core/kinds.ts';
 import { readRow } from '../../core/records.ts';
+import type { State } from '../../core/state.ts';
 import { decodePublic, keyPairFromSecret } from '../../proof/keys.ts';
 import { type Disk, readWhole } from '../../storage/disk.ts';
 import { JOURNAL_START } from '../../storage/journal.ts';
@@ -83,13 +84,27 @@ export function checkKeyFile(disk: Disk, directory: string, key: Uint8Array): st
 /** The key that the first record `system` in the books gives, unverified; null where none is found. */
 function systemKey(pinned: Disk, directory: string): Uint8Array | null {
   if (listSegments(pinned, directory)[0]?.firstSeq === 1) return keyInJournal(pinned, directory);
-  const oldest = pinned.readdir(directory).find((name) => snapshotSeq(name) >= 0);
-  if (oldest === undefined) return null;
-  const { state } = loadSnapshot(pinned, directory, oldest, () => true);
+  const state = oldestState(pinned, directory);
+  if (state === null) return null;
   for (let ledger = 1; ledger < state.ledgers.length; ledger++) {
     const row = findHandle(state, ledger, Kind.signer, SYSTEM_SIGNER);
     if (row >= 0) return keyOf(readRow(state, row).entry.data);
   }
+  return null;
+}
+
+/** Of the oldest snapshot that is whole; null where there is none at all. Throws FoundError where none is whole. */
+function oldestState(pinned: Disk, directory: string): State | null {
+  let finding: unknown = null;
+  for (const name of pinned.readdir(directory).filter((name) => snapshotSeq(name) >= 0)) {
+    try {
+      return loadSnapshot(pinned, directory, name, () => true).state;
+    } catch (error) {
+      if (!(error instanceof FoundError)) throw error;
+      finding ??= error;
+    }
+  }
+  if (finding !== null) throw finding;
   return null;
 }
 
