@@ -32,8 +32,8 @@ export interface Recovered {
   end: JournalEnd;
   /** Entries replayed from the journal. */
   entries: number;
-  /** Names of snapshots that could not be used. */
-  refused: string[];
+  /** Snapshots that could not be used. */
+  refused: RefusedSnapshot[];
   /** What the operator should know, in sentences. */
   notes: string[];
 }
@@ -118,9 +118,7 @@ function readMended(options: RecoveryOptions): Recovered | { file: string; byte:
 export function readBooks({ disk, directory, verify, hashSeed, sizes }: RecoveryOptions): Books {
   const notes: string[] = [];
   const { snapshot, refused } = readSnapshots(disk, directory, verify, (read) => stateOf(read, sizes));
-  for (const one of refused) {
-    notes.push(`Snapshot ${one.file} is not used${isOurs(one) ? '' : ', nor removed'}: ${one.reason}.`);
-  }
+  notes.push(...refused.map(refusedText));
   const state = snapshot?.loaded ?? emptyState(entryCodec, hashSeed, sizes);
   if (snapshot !== null) notes.push(`Read the snapshot after entry ${snapshot.seq}.`);
   const replay = () =>
@@ -139,7 +137,12 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
     return read;
   });
   refuseOthers(directory, position.seq, refused);
-  return { state, end: position, entries, refused: refused.map(({ file }) => file), notes, torn };
+  return { state, end: position, entries, refused, notes, torn };
+}
+
+/** That a snapshot was passed over, and why. */
+export function refusedText(snapshot: RefusedSnapshot): string {
+  return `Snapshot ${snapshot.file} is not used${isOurs(snapshot) ? '' : ', nor removed'}: ${snapshot.reason}.`;
 }
 
 /** The state that a snapshot holds. Throws where it holds none. */

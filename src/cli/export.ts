@@ -28,6 +28,7 @@ import { pin } from '../storage/pinned.ts';
 import { journalStart } from '../storage/segments.ts';
 import { type RecordName, rowOf } from './names.ts';
 import { writeNew } from './new-file.ts';
+import { tellRefused } from './past/books.ts';
 import { sayAll } from './past/form.ts';
 import { LEDGER, readArgs, readFilled, TEXT, UsageError } from './usage.ts';
 
@@ -78,7 +79,13 @@ export function* storyOf(
 ): Generator<string> {
   const pinned = pin(disk, directory);
   try {
-    const { state, end } = readBooks({ disk: pinned, directory, verify: verifyBy(server.public), hashSeed: 1 });
+    const { state, end, refused } = readBooks({
+      disk: pinned,
+      directory,
+      verify: verifyBy(server.public),
+      hashSeed: 1,
+    });
+    tellRefused(refused);
     const row = rowOf(state, name);
     const sealer = new Sealer(server);
     const entries = entriesOf(state, row);

@@ -3,7 +3,7 @@
  * Believes what it reads as far as CRC and chain go; `ayni verify` says whether it is true. Prints no secret: the key
  * file is never opened.
  */
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { hex } from '../core/bytes.ts';
 import { type Entry, EntryType } from '../core/entry.ts';
 import { kindRow } from '../core/kinds.ts';
@@ -15,7 +15,9 @@ import { type ReadResult, readJournal, stepJournal } from '../storage/journal-re
 import { END_FILE, endDamage } from '../storage/known-end.ts';
 import { type Pinned, pin } from '../storage/pinned.ts';
 import { DamageError, journalStart, listSegments } from '../storage/segments.ts';
-import { isPartName, snapshotSeq } from '../storage/snapshot-format.ts';
+import { isPartName, partName, SnapshotError, snapshotSeq } from '../storage/snapshot-format.ts';
+import { readOutline } from '../storage/snapshot-reader.ts';
+import { errorCode } from '../storage/system-error.ts';
 import { plain } from '../story/shown.ts';
 import { countText } from './count.ts';
 import { dataDirectory } from './directory.ts';
@@ -24,7 +26,7 @@ import { readArgs, readCount, TEXT, UsageError } from './usage.ts';
 export const HELP = `ayni inspect [dir] [--seq <n> | --luid <luid> | --handle <handle> | --from <n> --to <m>]
 
 Without a choice: the files a start would read, their sizes, and the entries in them. With one: those entries of the
-journal, each as a line of JSON. Snapshots and parts are told by their names and lengths alone, and no signature is
+journal, each as a line of JSON. Of snapshots only header and end are read, of parts the lengths, and no signature is
 checked: ayni verify does both. Ends with 1 where the books are damaged or not whole. Changes nothing. The directory is
 AYNI_DATA, else snapshots, where none is given.
 `;
@@ -145,9 +147,12 @@ function printPlan(pinned: Pinned, directory: string): number {
   const names = pinned.readdir(directory);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
   say(`Books in ${directory}`);
+  const broken = new Map(snapshots.map((name) => [name, brokenText(pinned, directory, name)]));
+  const sound = snapshots.filter((name) => broken.get(name) === '');
   for (const name of snapshots) {
-    const isNewest = name === snapshots.at(-1);
-    line(name, `the state after entry ${snapshotSeq(name)}${isNewest ? ': a start begins here, if it is whole' : ''}`);
+    const begin = name === sound.at(-1) ? ': a start begins here, if it is whole' : '';
+    const wrong = broken.get(name) === '' ? '' : `: NOT WHOLE, a start passes it over: ${broken.get(name)}`;
+    line(name, `the state after entry ${snapshotSeq(name)}${begin}${wrong}`);
   }
   for (const name of names.filter(isPartName)) line(name, 'part of a snapshot');
   const { held, end } = survey(pinned, directory);
@@ -164,7 +169,7 @@ function printPlan(pinned: Pinned, directory: string): number {
     return 1;
   }
   const before = (segments[0]?.firstSeq ?? 1) - 1;
-  if (before > 0 && !snapshots.some((name) => snapshotSeq(name) >= before)) {
+  if (before > 0 && !sound.some((name) => snapshotSeq(name) >= before)) {
     say(
       `NOT WHOLE: entries 1 to ${before} are missing, so no server starts on this. A copy may not have been fetched to its end: run \`ayni follow\` again, or take another.`,
     );
@@ -181,7 +186,23 @@ function printPlan(pinned: Pinned, directory: string): number {
   if (torn?.bytes === 0) say(`${torn.file} has nothing in it.`);
   else if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
   if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);
-  return 0;
+  return sound.length < snapshots.length ? 1 : 0;
+}
+
+/** What is wrong with a snapshot, as far as its foot and what that leads to tell, and the lengths of its parts; '' where nothing. */
+function brokenText(pinned: Pinned, directory: string, name: string): string {
+  try {
+    const { parts } = readOutline(pinned.open(join(directory, name), 'read'), () => true).manifest;
+    const names = new Set(pinned.readdir(directory));
+    for (const { name: part, final, hash, bytes } of parts) {
+      const file = final ? partName(part, hash!) : '';
+      if (final && (!names.has(file) || pinned.size(file) !== bytes)) return `its part ${file} is missing, or cut`;
+    }
+    return '';
+  } catch (error) {
+    if (!(error instanceof SnapshotError) && errorCode(error) === '') throw error;
+    return (error as Error).message;
+  }
 }
 
 /** What the segments hold, and where the journal ends, or is damaged. */

@@ -101,7 +101,7 @@ async function standing(
   options: PruneOptions,
   breaks: Breaks,
 ): Promise<Manifest | null> {
-  if (options.refused?.includes(name)) return null;
+  if (options.refused?.some(({ file }) => file === name)) return null;
   try {
     const manifest = await manifestOf(disk, join(directory, name), options.verify);
     let isWhole = manifest.seq === snapshotSeq(name);

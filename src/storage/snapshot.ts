@@ -32,7 +32,7 @@ import {
   snapshotName,
 } from './snapshot-format.ts';
 import { pruneSnapshots } from './snapshot-prune.ts';
-import { hashUpTo, readFoot } from './snapshot-reader.ts';
+import { hashUpTo, type RefusedSnapshot, readFoot } from './snapshot-reader.ts';
 
 export interface SnapshotContent extends JournalPosition {
   /** Small things that are no part, as MessagePack; kept, not looked at. */
@@ -45,8 +45,8 @@ export interface SnapshotOptions {
   /** The server's Ed25519 signature of a hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
   verify: VerifyHash;
-  /** Names of snapshots that a start could not use: none of them counts as kept, whatever is still whole of it. */
-  refused?: readonly string[];
+  /** Snapshots that a start could not use: none of them counts as kept, whatever is still whole of it. */
+  refused?: readonly Pick<RefusedSnapshot, 'file'>[];
   /** So many bytes are gathered before they are written, and others have a turn. */
   pieceBytes?: number;
 }

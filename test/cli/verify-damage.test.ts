@@ -151,12 +151,14 @@ test('a journal that ends before its snapshot', async () => {
 });
 
 describe('a snapshot that is not whole, where the rest leads past it', () => {
+  /** Its last byte is of its foot: that is seen without reading it all. */
   const spoil = (path: string, at: (length: number) => number) => {
     const bytes = readFileSync(path);
     bytes[at(bytes.length)]! ^= 1;
     writeFileSync(path, bytes);
   };
   const inPart = () => 200;
+  const inFoot = (length: number) => length - 1;
   const inLastFrame = (length: number) => length - 60;
 
   test.each([0, 1])('is told, and the audit goes on to the end: it had read no frame (%i)', async (index) => {
@@ -198,6 +200,26 @@ describe('a snapshot that is not whole, where the rest leads past it', () => {
     spoil(join(directory, older!), inPart);
     const { findings, toEnd, key } = await look(directory);
     expect([findings.length, toEnd, key.source]).toEqual([1, true, expect.stringContaining('the books themselves')]);
+  });
+
+  test('is told by those who show the books, and marked by inspect where its foot tells', async () => {
+    const directory = copyOf(pruned);
+    const newest = filesIn(directory, /^snapshot/).at(-1)!;
+    spoil(join(directory, newest), inFoot);
+    for (const args of [
+      ['balances', directory, '--json'],
+      ['statement', directory, '--all', '--csv'],
+      ['export', directory, 'signer', 'system'],
+    ]) {
+      const { code, err } = await ayni(...args);
+      expect([code, err], args[0]).toEqual([0, expect.stringContaining(`ayni: Snapshot ${newest} is not used: it is`)]);
+    }
+    const { code, out } = await ayni('inspect', directory);
+    expect(code).toBe(1);
+    expect(out).toMatch(new RegExp(`${newest} .*: NOT WHOLE, a start passes it over: it is`));
+    expect(out).toMatch(/^snapshot-.*: a start begins here/m);
+    const before = await ayni('inspect', pruned);
+    expect([before.code, before.out.includes('NOT WHOLE')]).toEqual([0, false]);
   });
 });
 

@@ -3,9 +3,10 @@
  * shows them does, changing nothing, and beside a server that may be writing.
  */
 import { verifyBy } from '../../proof/verify.ts';
-import { type Recovered, show } from '../../recovery.ts';
+import { type Recovered, refusedText, show } from '../../recovery.ts';
 import type { Disk } from '../../storage/disk.ts';
 import { pin } from '../../storage/pinned.ts';
+import { plain } from '../../story/shown.ts';
 import { findingOf, findingText } from '../audit/finding.ts';
 import { findKey } from '../audit/key.ts';
 
@@ -14,11 +15,18 @@ export function booksOf(disk: Disk, directory: string, key: Uint8Array | null): 
   const pinned = pin(disk, directory);
   try {
     const { public: known } = findKey({ disk, directory, key }, pinned);
-    return show({ disk: pinned, directory, verify: verifyBy(known), hashSeed: 1 });
+    const shown = show({ disk: pinned, directory, verify: verifyBy(known), hashSeed: 1 });
+    tellRefused(shown.refused);
+    return shown;
   } catch (error) {
     const finding = findingOf(error);
     throw finding === null ? error : new Error(findingText(finding));
   } finally {
     pinned.release();
   }
+}
+
+/** What is told of books is whole without them, and yet somebody has to put them back: on standard error. */
+export function tellRefused(refused: Recovered['refused']): void {
+  for (const snapshot of refused) process.stderr.write(`ayni: ${plain(refusedText(snapshot))}\n`);
 }
