@@ -10,8 +10,6 @@
 import { Members } from './members.ts';
 import { isObject } from './objects.ts';
 
-export { isObject } from './objects.ts';
-
 export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'regex'] as const;
 export type Operator = (typeof OPERATORS)[number];
 export type Scalar = string | number | boolean;

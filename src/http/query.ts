@@ -11,8 +11,9 @@
  * refusal: some clients send secrets there by mistake.
  */
 import type { Filter, Operator } from '../core/filters.ts';
-import { filterPath, isObject, OPERATORS } from '../core/filters.ts';
+import { filterPath, OPERATORS } from '../core/filters.ts';
 import { Kind } from '../core/kinds.ts';
+import { isObject } from '../core/objects.ts';
 import { type Fault, refuseShape } from '../core/refusal.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { parseJson } from './json.ts';

@@ -13,7 +13,7 @@
 import type { Bearer } from '../core/access/index.ts';
 import { isAddress } from '../core/address.ts';
 import { equalBytes } from '../core/bytes.ts';
-import { isObject } from '../core/filters.ts';
+import { isObject } from '../core/objects.ts';
 import { ownText } from '../core/own-text.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { TOKEN_LIFE_SECONDS_MAX, TOKEN_SKEW_SECONDS } from '../core/used-tokens.ts';
