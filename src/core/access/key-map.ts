@@ -1,42 +1,84 @@
 /**
- * A map from public keys to whatever. Keys are found by a number made of their first bytes and then compared whole, so
- * a look-up makes no text of them.
+ * A map from public keys, 32 bytes each, to whatever; a look-up makes no text of them.
+ *
+ * Anybody may choose keys, those of a list in a rule without having their secrets. So no hash of them is relied on, which
+ * they could be chosen to share: they lie in a tree (a PATRICIA trie) whose forks each ask for the first bit in which the
+ * keys beneath differ. A look-up asks for each bit of a key once at most, for about ten among a thousand that chance made,
+ * and compares one key.
  */
 import { equalBytes } from '../bytes.ts';
 
-interface Slot<T> {
+interface Leaf<T> {
+  readonly isFork: false;
   readonly key: Uint8Array;
-  value: T;
-  readonly next: Slot<T> | null;
+  readonly value: T;
 }
+
+interface Fork<T> {
+  readonly isFork: true;
+  /** The bit it asks for: in this byte, this one. What lies beneath differs in none before it. */
+  readonly byte: number;
+  readonly mask: number;
+  zero: Node<T>;
+  one: Node<T>;
+}
+
+type Node<T> = Leaf<T> | Fork<T>;
 
 export class KeyMap<T> {
   size = 0;
-  readonly #slots = new Map<number, Slot<T>>();
+  #root: Node<T> | null = null;
 
   get(key: Uint8Array): T | undefined {
-    for (let slot = this.#slots.get(numberOf(key)) ?? null; slot !== null; slot = slot.next) {
-      if (equalBytes(slot.key, key)) return slot.value;
-    }
-    return undefined;
+    const root = this.#root;
+    if (root === null) return undefined;
+    const leaf = leafFor(root, key);
+    return equalBytes(leaf.key, key) ? leaf.value : undefined;
   }
 
   /** Adds a key that is not there yet. The bytes must not change afterwards. */
   add(key: Uint8Array, value: T): void {
-    const number = numberOf(key);
-    this.#slots.set(number, { key, value, next: this.#slots.get(number) ?? null });
+    const leaf: Leaf<T> = { isFork: false, key, value };
+    const root = this.#root;
+    if (root === null) this.#root = leaf;
+    else this.#fork(root, leaf);
     this.size++;
   }
 
   clear(): void {
-    this.#slots.clear();
+    this.#root = null;
     this.size = 0;
+  }
+
+  #fork(root: Node<T>, leaf: Leaf<T>): void {
+    const { key } = leaf;
+    // Whichever leaf is come to, the first bit in which that differs is the first in which any does.
+    const other = leafFor(root, key).key;
+    let byte = 0;
+    while (byte < key.length && key[byte] === other[byte]) byte++;
+    const mask = 1 << (31 - Math.clz32(key[byte]! ^ other[byte]!));
+    let above: Fork<T> | null = null;
+    let below = root;
+    while (below.isFork && (below.byte < byte || (below.byte === byte && below.mask > mask))) {
+      above = below;
+      below = isZero(below, key) ? below.zero : below.one;
+    }
+    const fork: Fork<T> = { isFork: true, byte, mask, zero: leaf, one: leaf };
+    if (isZero(fork, key)) fork.one = below;
+    else fork.zero = below;
+    if (above === null) this.#root = fork;
+    else if (isZero(above, key)) above.zero = fork;
+    else above.one = fork;
   }
 }
 
-/** The first six bytes: making many keys that agree in them costs more than it could ever gain. */
-function numberOf(key: Uint8Array): number {
-  const low = key[0]! | (key[1]! << 8) | (key[2]! << 16);
-  const high = key[3]! | (key[4]! << 8) | (key[5]! << 16);
-  return low + high * 0x1000000;
+/** The one leaf that can have the key, or that which has most of it. */
+function leafFor<T>(root: Node<T>, key: Uint8Array): Leaf<T> {
+  let node = root;
+  while (node.isFork) node = isZero(node, key) ? node.zero : node.one;
+  return node;
+}
+
+function isZero<T>({ byte, mask }: Fork<T>, key: Uint8Array): boolean {
+  return (key[byte]! & mask) === 0;
 }
