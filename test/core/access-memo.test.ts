@@ -527,8 +527,8 @@ test('circles that rules name are remembered of signers as far as there is room'
     world.make(Kind.signer, { handle: name, public: textOf(name), format: 'ed25519-raw' }, 1, ['lead']);
   }
   for (const name of names) expect(world.core({ signs: [name] }, 'update', 'wallet', 'mine')).toBe(false);
-  const { byKey } = state.memo.people(1)!;
-  const held = names.flatMap((name) => byKey.get(keyOf(name))?.counted[0]?.fact ?? []);
+  const { byKey, epoch } = state.memo.people(1)!;
+  const held = names.flatMap((name) => byKey.get(keyOf(name))?.carriers(state, epoch).counted[0]?.fact ?? []);
   expect(held.reduce((sum, { circles }) => sum + circles.size, 0)).toBeLessThan(500_000);
   // Whoever was forgotten is found again.
   world.make(Kind.circle, { handle: 'c7' }, 1, ['lead']);

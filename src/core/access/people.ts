@@ -9,8 +9,8 @@ import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
 import { dataOf, entryAt, type VersionEntry, versionAddress, versionAt } from '../records.ts';
 import type { State } from '../state.ts';
-import { rowsUnder } from '../terms.ts';
 import { KeyMap } from './key-map.ts';
+import { SignersOfKey } from './signers-of-key.ts';
 
 /** A signer record as rules see it. */
 export interface SignerFact {
@@ -21,10 +21,10 @@ export interface SignerFact {
   readonly circles: Map<string, boolean>;
 }
 
-/** What is known of a ledger's signers and circles at one count of their changes. */
+/** What is known of a ledger's signers and circles at one count of their changes, and from one to the next of its keys. */
 export interface People {
   epoch: number;
-  readonly byKey: KeyMap<Carriers>;
+  readonly byKey: KeyMap<KeyFacts>;
   /** The luid of the circle of this handle, or null. */
   readonly circles: Map<string, string | null>;
   /** The row of the signer of this handle, negative where there is none. */
@@ -41,13 +41,15 @@ const CIRCLES_PER_SIGNER_MAX = 1000;
  * leave enough of its effort for all the rules there are. The first ones count, so that nobody takes anything from those
  * who were there before; one that a rule names by its handle counts in any case.
  */
-const SIGNERS_PER_KEY_MAX = 50;
+export const SIGNERS_PER_KEY_MAX = 50;
 const WEIGHT_PER_KEY_MAX = 4096;
 /** Bytes of an entry from which on reading it counts, and the effort of reading as many. */
 const LONG_BYTES = 4096;
 const LONG_WEIGHT = 256;
 /** What a key takes of the room for signers, though none may carry it: anybody may sign with as many as they like. */
 const KEY_CHARS = 256;
+/** The same of a signer that is remembered to be one of its. */
+const PLACE_CHARS = 8;
 /** The same of a circle that was asked for, beside its name: rules may name thousands, and ask each signer for all of them. */
 const CIRCLE_CHARS = 32;
 
@@ -60,7 +62,6 @@ function peopleOf({ memo }: State, ledger: number): People {
     return people;
   }
   if (known.epoch !== epoch) {
-    known.byKey.clear();
     known.circles.clear();
     known.signers.clear();
     known.epoch = epoch;
@@ -70,17 +71,40 @@ function peopleOf({ memo }: State, ledger: number): People {
 
 /** The signer records of this ledger that carry the key. */
 export function signersOf(state: State, ledger: number, key: Uint8Array): Carriers {
-  const { byKey } = peopleOf(state, ledger);
-  const known = byKey.get(key);
-  if (known !== undefined) return known;
-  const text = base64(key);
-  // In the order in which they were made.
-  const rows = [...rowsUnder(state, ledger, Kind.signer, 'public', text)].sort((one, other) => one - other);
-  const found = rows.length === 0 ? NOBODY : new SomeCarriers(state, ledger, text, rows);
-  if (byKey.size >= KEYS_MAX) byKey.clear();
-  byKey.add(key.slice(), found);
-  state.memo.holdPeople(KEY_CHARS);
-  return found;
+  const { byKey, epoch } = peopleOf(state, ledger);
+  let facts = byKey.get(key);
+  if (facts === undefined) {
+    facts = new KeyFacts(state, ledger, base64(key));
+    if (byKey.size >= KEYS_MAX) byKey.clear();
+    byKey.add(key.slice(), facts);
+    state.memo.holdPeople(KEY_CHARS);
+  }
+  return facts.carriers(state, epoch);
+}
+
+/** What is known of a key in a ledger. */
+class KeyFacts {
+  readonly #key: string;
+  readonly #signers: SignersOfKey;
+  #epoch = -1;
+  #carriers: Carriers = NOBODY;
+
+  constructor(state: State, ledger: number, key: string) {
+    this.#key = key;
+    this.#signers = new SignersOfKey(state, ledger, key, SIGNERS_PER_KEY_MAX);
+  }
+
+  /** Who carries it at this count of changes. */
+  carriers(state: State, epoch: number): Carriers {
+    if (this.#epoch === epoch) return this.#carriers;
+    const signers = this.#signers;
+    const before = signers.size;
+    const first = signers.first(state);
+    this.#carriers = first.length === 0 ? NOBODY : new SomeCarriers(state, this.#key, signers, first);
+    this.#epoch = epoch;
+    state.memo.holdPeople(PLACE_CHARS * Math.max(signers.size - before, 0));
+    return this.#carriers;
+  }
 }
 
 /** A signer record that carries a key, or is found with those. It is read when somebody asks for it: it may be a megabyte. */
@@ -131,20 +155,17 @@ const NOBODY: Carriers = { counted: [], named: () => null };
 class SomeCarriers implements Carriers {
   readonly counted: readonly Carrier[];
   readonly #state: State;
-  readonly #ledger: number;
   readonly #key: string;
-  readonly #rows: ReadonlySet<number>;
+  readonly #signers: SignersOfKey;
   /** Those that were asked for, by their rows. */
   readonly #carriers = new Map<number, Carrier>();
 
-  constructor(state: State, ledger: number, key: string, rows: readonly number[]) {
+  constructor(state: State, key: string, signers: SignersOfKey, first: readonly number[]) {
     this.#state = state;
-    this.#ledger = ledger;
     this.#key = key;
-    this.#rows = new Set(rows);
+    this.#signers = signers;
     let weight = 0;
-    this.counted = rows
-      .slice(0, SIGNERS_PER_KEY_MAX)
+    this.counted = first
       .map((row) => this.#carrier(row))
       .filter((carrier) => {
         const isFitting = weight + carrier.weight <= WEIGHT_PER_KEY_MAX;
@@ -154,8 +175,8 @@ class SomeCarriers implements Carriers {
   }
 
   named(handle: string): Carrier | null {
-    const row = signerRow(this.#state, this.#ledger, handle);
-    return this.#rows.has(row) ? this.#carrier(row) : null;
+    const row = signerRow(this.#state, this.#signers.ledger, handle);
+    return row >= 0 && this.#signers.has(this.#state, row) ? this.#carrier(row) : null;
   }
 
   #carrier(row: number): Carrier {

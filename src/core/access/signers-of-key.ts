@@ -1,0 +1,122 @@
+/**
+ * The signer records that carry one key, from one change of the ledger's signers to the next.
+ *
+ * Anybody who may make signers can make hundreds of thousands with somebody else's key, and each of them changes what is
+ * known of signers. So no change has all of them walked again: what the index was given since the last look is looked at,
+ * and a record that was given up shows by its place. Which come first is remembered of more than are asked for, so all
+ * are walked again only once hundreds of those have gone.
+ *
+ * Nothing in here is part of the books: it comes to what `rowsUnder` and a sort would find.
+ */
+import { Kind } from '../kinds.ts';
+import type { State } from '../state.ts';
+import { rowAtPlace, termHash } from '../terms.ts';
+
+/** So many of the first are remembered. */
+const FIRST_MAX = 1000;
+/** Of so many nodes of the index one is remembered, to come to those between. */
+const MARK_EVERY = 64;
+
+export class SignersOfKey {
+  readonly ledger: number;
+  readonly #hash: number;
+  readonly #wanted: number;
+  /** Places of those whose rows come first, by their rows; some may have been given up. No other row comes before their last. */
+  #first: readonly number[] = NONE;
+  /** Whether they are all there are. */
+  #isWhole = true;
+  /** The newest node of the index that was looked at, and how many there are. */
+  #head = 0;
+  #nodes = 0;
+  /** Every so many of them one, the oldest first. */
+  readonly #marks: number[] = [];
+
+  /** `wanted`: how many of the first somebody will ask for. */
+  constructor(state: State, ledger: number, key: string, wanted: number) {
+    this.ledger = ledger;
+    this.#hash = termHash(state, ledger, Kind.signer, 'public', key);
+    this.#wanted = wanted;
+  }
+
+  /** Numbers that it remembers. */
+  get size(): number {
+    return this.#first.length + this.#marks.length;
+  }
+
+  /** Rows of those that were made first, in that order, as far as they are wanted. */
+  first(state: State): number[] {
+    const entering = this.#entering(state);
+    if (entering.length > 0) this.#keep(state, [...this.#kept(state, this.#first.length), ...entering]);
+    const rows = this.#kept(state, this.#wanted);
+    if (rows.length === this.#wanted || this.#isWhole) return rows;
+    this.#isWhole = true;
+    this.#keep(state, this.#rowsIn(state, this.#nodesSince(state, 0)));
+    return this.#kept(state, this.#wanted);
+  }
+
+  /** Whether the record in this row carries the key, as of the last look. */
+  has({ terms, rows }: State, row: number): boolean {
+    const place = rows.place.get(row);
+    const marks = this.#marks;
+    let from = 0;
+    let to = marks.length;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (terms.value(marks[middle]!) < place) from = middle + 1;
+      else to = middle;
+    }
+    let node = marks[from] ?? this.#head;
+    while (node !== 0 && terms.value(node) > place) node = terms.next(node);
+    return node !== 0 && terms.value(node) === place;
+  }
+
+  /** Looks at what is new in the index: rows in it that come among the first. */
+  #entering(state: State): number[] {
+    const fresh = this.#nodesSince(state, this.#head);
+    if (fresh.length === 0) return [];
+    this.#head = fresh[0]!;
+    for (let i = fresh.length - 1; i >= 0; i--) {
+      if (++this.#nodes % MARK_EVERY === 0) this.#marks.push(fresh[i]!);
+    }
+    const rows = this.#rowsIn(state, fresh);
+    if (this.#isWhole) return rows;
+    const last = state.order.get(this.#first.at(-1)!);
+    return rows.filter((row) => row <= last);
+  }
+
+  /** Nodes of the index that are newer than this one, the newest first. */
+  #nodesSince({ terms }: State, before: number): number[] {
+    const nodes: number[] = [];
+    for (let node = terms.head(this.#hash); node !== before; node = terms.next(node)) nodes.push(node);
+    return nodes;
+  }
+
+  /** Rows that these nodes lead to, each once: a record has one place. */
+  #rowsIn(state: State, nodes: readonly number[]): number[] {
+    return nodes.map((node) => this.#rowAt(state, state.terms.value(node))).filter((row) => row >= 0);
+  }
+
+  #rowAt(state: State, place: number): number {
+    return rowAtPlace(state, this.ledger, Kind.signer, place);
+  }
+
+  /** Rows among the first that have not been given up, so many of them. */
+  #kept(state: State, wanted: number): number[] {
+    const rows: number[] = [];
+    for (const place of this.#first) {
+      if (rows.length === wanted) break;
+      const row = this.#rowAt(state, place);
+      if (row >= 0) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Remembers the first of these rows. */
+  #keep({ rows }: State, all: readonly number[]): void {
+    const sorted = Uint32Array.from(all).sort();
+    if (sorted.length > FIRST_MAX) this.#isWhole = false;
+    this.#first = Array.from(sorted.subarray(0, FIRST_MAX), (row) => rows.place.get(row));
+  }
+}
+
+const NONE: readonly number[] = [];

@@ -1,0 +1,162 @@
+/** The signers of a key are those that a look through all of them finds, and a change has nobody look through all of them. */
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { GRANTED, isGranted } from '../../src/core/access/index.ts';
+import { signersOf } from '../../src/core/access/people.ts';
+import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
+import { findHandle } from '../../src/core/finding.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import type { State } from '../../src/core/state.ts';
+import { rowsUnder } from '../../src/core/terms.ts';
+import { entryCodec } from '../../src/storage/codec.ts';
+import { often } from '../support/long.ts';
+import { keyOf, textOf } from './access-world.ts';
+import { Books } from './books.ts';
+
+const KEYS = ['a', 'b', 'c'];
+
+/** A ledger of signers, each of whose keys somebody may give to another one. */
+class Signers {
+  books = Books.open();
+  /** By number, the key of the signer of that handle. */
+  readonly keys: string[] = [];
+
+  make(key: string, long = 0): void {
+    const handle = `s${this.keys.push(key) - 1}`;
+    this.books.create(Kind.signer, { ...this.#value(handle, key), ...this.#longer(long) }, 1, GRANTED);
+  }
+
+  give(n: number, key: string, long = 0): void {
+    const handle = `s${n}`;
+    this.keys[n] = key;
+    this.books.update(Kind.signer, handle, { ...this.#value(handle, key), ...this.#longer(long) });
+  }
+
+  /** Numbers of the first signers of a key. */
+  firstOf(key: string, count: number): number[] {
+    return [...this.keys.keys()].filter((n) => this.keys[n] === key).slice(0, count);
+  }
+
+  #value(handle: string, key: string) {
+    return { handle, public: textOf(key), format: 'ed25519-raw' };
+  }
+
+  #longer(kilobytes: number) {
+    return kilobytes === 0 ? {} : { custom: { text: 'x'.repeat(1000 * kilobytes) } };
+  }
+}
+
+/** Addresses of the signers of a key that count, and of all that carry it, by looking through all of them. */
+function plain(state: State, key: string) {
+  const all = [...rowsUnder(state, 1, Kind.signer, 'public', textOf(key))].sort((one, other) => one - other);
+  const addressOf = (row: number) => state.rows.at.get(row);
+  let weight = 0;
+  const counted = all
+    .slice(0, 50)
+    .map(addressOf)
+    .filter((address) => {
+      const own = 256 * Math.floor(state.heap.length(address) / 4096);
+      const fits = weight + own <= 4096;
+      if (fits) weight += own;
+      return fits;
+    });
+  return { counted, named: new Set(all.map(addressOf)) };
+}
+
+function expectPlain(state: State, handles: readonly string[]): void {
+  for (const key of KEYS) {
+    const { counted, named } = plain(state, key);
+    const found = signersOf(state, 1, keyOf(key));
+    expect(found.counted.map(({ address }) => address)).toEqual(counted);
+    const isNamed = handles.map((handle) => found.named(handle)?.address ?? -1);
+    const rows = handles.map((handle) => state.rows.at.get(findHandle(state, 1, Kind.signer, handle)));
+    expect(isNamed).toEqual(rows.map((address) => (named.has(address) ? address : -1)));
+  }
+}
+
+const key = fc.constantFrom(...KEYS);
+const change = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ what: fc.constant('make'), key, other: key, count: fc.integer({ min: 1, max: 90 }) }),
+  },
+  // Of those that are remembered all can go at once.
+  {
+    weight: 2,
+    arbitrary: fc.record({ what: fc.constant('give'), key, other: key, count: fc.integer({ min: 1, max: 1100 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ what: fc.constant('longer'), key, other: key, count: fc.integer({ min: 1, max: 30 }) }),
+  },
+);
+
+test('whatever signers become of, those of a key are the ones that a look through all of them finds', () => {
+  fc.assert(
+    fc.property(
+      fc.array(change, { minLength: 5, maxLength: 12, size: 'max' }),
+      fc.infiniteStream(fc.nat()),
+      (changes, dice) => {
+        const signers = new Signers();
+        const { state } = signers.books;
+        for (let n = 0; n < 1200; n++) signers.make('a');
+        for (const { what, key, other, count } of changes) {
+          if (what === 'make') for (let n = 0; n < count; n++) signers.make(key);
+          else if (what === 'give') for (const n of signers.firstOf(key, count)) signers.give(n, other);
+          else {
+            for (let n = 0; n < count; n++) {
+              const one = dice.next().value! % signers.keys.length;
+              signers.give(one, n % 2 === 0 ? other : signers.keys[one]!, n % 5);
+            }
+          }
+          expectPlain(
+            state,
+            signers.keys.map((_, n) => `s${n}`),
+          );
+        }
+        const { extra, parts } = dumpState(state);
+        const bytes = new Map(parts.map((part) => [part.name, bytesOf(part)]));
+        const loaded = loadState(entryCodec, structuredClone(extra), bytes, { chunkBytes: 1 << 20 });
+        expectPlain(
+          loaded,
+          signers.keys.map((_, n) => `s${n}`),
+        );
+      },
+    ),
+    { numRuns: often(4, 200) },
+  );
+});
+
+/** A ledger where who is in a circle may do everything, as may the key `a`, by the first of its signers. */
+function crowd(count: number) {
+  const signers = new Signers();
+  const { books } = signers;
+  const access = [{ action: 'update', record: 'wallet', signer: { handle: 's0' } }];
+  books.wallets('mine');
+  books.update(Kind.ledger, 'main', { handle: 'main', access }, 0);
+  for (let n = 0; n < count; n++) signers.make('a');
+  const row = findHandle(books.state, 1, Kind.wallet, 'mine');
+  const ask = () => isGranted(books.state, 1, 'update', Kind.wallet, row, { keys: [keyOf('a')], bearer: null });
+  expect(ask()).toBe(true);
+  const looks = vi.spyOn(books.state.terms, 'value');
+  return { signers, ask, looks };
+}
+
+test('a change of signers has nobody look through thousands that carry one key', () => {
+  const { signers, ask, looks } = crowd(3000);
+  signers.make('b');
+  expect(ask()).toBe(true);
+  signers.make('a');
+  expect(ask()).toBe(true);
+  expect(looks.mock.calls.length).toBeLessThan(300);
+});
+
+test('nor do those that gave it up one by one, with each that goes', () => {
+  const { signers, ask, looks } = crowd(3000);
+  for (let n = 1; n < 900; n++) {
+    signers.give(n, 'b');
+    signersOf(signers.books.state, 1, keyOf('a'));
+  }
+  expect(ask()).toBe(true);
+  expect(looks.mock.calls.length).toBeLessThan(20_000);
+});
