@@ -37,6 +37,7 @@ import { Norms } from './norms.ts';
 import { OpenIntents } from './open-intents.ts';
 import { Ranks } from './ranks.ts';
 import { AssertionError } from './refusal.ts';
+import { Skips } from './skips.ts';
 import { UsedProofs } from './used-proofs.ts';
 import { UsedTokens } from './used-tokens.ts';
 import type { CompileSchema } from './user-schemas.ts';
@@ -62,6 +63,9 @@ export interface Feed {
 
 /** The ledger of ledgers: where ledger records themselves live. */
 export const SERVER_LEDGER = 0;
+
+/** Nodes of an index that lead nowhere, one behind the other: from so many on they are remembered. */
+const SKIPPED_MIN = 64;
 
 export const DROPPED = 1;
 /** A wallet that other systems or rules take part in, see clearing. */
@@ -134,6 +138,7 @@ export interface State {
   /** These are not part of the books. */
   readonly memo: AccessMemo;
   readonly names: NameMemo;
+  readonly skips: Skips;
   readonly longVersions: LongVersions;
   /** What the ledgers ask of their records. */
   readonly norms: Norms;
@@ -198,6 +203,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     cacheShare,
     memo: new AccessMemo(cacheShare),
     names: new NameMemo(hashSeed),
+    skips: new Skips(SKIPPED_MIN),
     longVersions: new LongVersions(cacheShare),
     norms: new Norms(cacheShare),
     ranks: new Ranks(),

@@ -8,6 +8,7 @@ import { nameHash } from './finding.ts';
 import { Kind, scopeOf } from './kinds.ts';
 import type { IntentOutline } from './outline.ts';
 import { dataOf, versionAt } from './records.ts';
+import type { Skips } from './skips.ts';
 import { DROPPED, type State } from './state.ts';
 
 /** All members of an intent's claims that name wallets share one term. */
@@ -88,24 +89,42 @@ function pushCommon(state: State, ledger: number, kind: Kind, schema: unknown, p
 
 /** The live row whose latest change stands at this place, or -1 where the row has moved on or the hash was another's. */
 export function rowAtPlace(state: State, ledger: number, kind: Kind, place: number): number {
+  if (hasLeft(state, place)) return -1;
   const { rows } = state;
   const row = state.order.get(place);
-  if (rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0) return -1;
   return rows.kind.get(row) === kind && rows.ledger.get(row) === ledger ? row : -1;
 }
 
-/** The live rows that stand under a term, the latest change first, and those of other values whose hash is the same. */
+/** Whether the row has moved on from the place, or its record was dropped: none comes back. */
+function hasLeft({ rows, order }: State, place: number): boolean {
+  const row = order.get(place);
+  return rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0;
+}
+
+/**
+ * The live rows that stand under a term, the latest change first, and those of other values whose hash is the same. What
+ * records have left is passed by, and so is what is of no use to who brings `skips` of his own.
+ */
 export function* rowsUnder(
   state: State,
   ledger: number,
   kind: Kind,
   member: string,
   value: string,
+  skips: Skips = state.skips,
+  isUseless: (row: number) => boolean = () => false,
 ): Generator<number, void, void> {
   const { terms } = state;
-  for (let node = terms.head(termHash(state, ledger, kind, member, value)); node !== 0; node = terms.next(node)) {
-    const row = rowAtPlace(state, ledger, kind, terms.value(node));
+  const rowAt = (node: number) => rowAtPlace(state, ledger, kind, terms.value(node));
+  const isLeft = (node: number) => {
+    const row = rowAt(node);
+    return row >= 0 ? isUseless(row) : hasLeft(state, terms.value(node));
+  };
+  let node = skips.past(terms, terms.head(termHash(state, ledger, kind, member, value)), isLeft);
+  while (node !== 0) {
+    const row = rowAt(node);
     if (row >= 0) yield row;
+    node = skips.past(terms, terms.next(node), isLeft);
   }
 }
 

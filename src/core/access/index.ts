@@ -16,6 +16,7 @@ import { membersOf, viewOf } from '../members.ts';
 import { isoMoment } from '../proofs.ts';
 import { labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
 import { type Refusal, refuse } from '../refusal.ts';
+import { Skips } from '../skips.ts';
 import { HAS_ACCESS, HAS_LABELS, type LedgerInfo, type State } from '../state.ts';
 import {
   ACCESS,
@@ -298,7 +299,8 @@ function ledgerFacts(state: State, ledger: number): LedgerFacts {
   const known = state.memo.ledgers[ledger];
   if (known !== undefined && known.info === info) return known;
   const before = known?.rules ?? known?.before ?? null;
-  const facts: LedgerFacts = { info, rules: null, before, isOpen: false, owners: null };
+  const skips = known?.skips ?? null;
+  const facts: LedgerFacts = { info, rules: null, before, skips, isOpen: false, owners: null };
   state.memo.ledgers[ledger] = facts;
   return facts;
 }
@@ -311,10 +313,15 @@ function ledgerRules(state: State, ledger: number): Rules {
   const { access = [] } = membersOf(entry.data, ['access']) as { access?: unknown[] };
   const before = facts.rules ?? facts.before;
   const rules = isPolicyBased(info)
-    ? compilePolicies(state, ledger, before)
+    ? compilePolicies(state, ledger, before, skipsOf(facts))
     : compileList(state, ledger, 'ledger', access, before);
   state.memo.setLedgerRules(facts, rules, entry.data.length);
   return rules;
+}
+
+function skipsOf(facts: LedgerFacts): Skips {
+  facts.skips ??= new Skips(1);
+  return facts.skips;
 }
 
 function isPolicyBased({ config }: LedgerInfo): boolean {

@@ -7,6 +7,7 @@
  * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, all goes.
  */
 import { Kind } from '../kinds.ts';
+import type { Skips } from '../skips.ts';
 import type { LedgerInfo } from '../state.ts';
 import type { People } from './people.ts';
 import type { PolicyPart, Rules } from './rules.ts';
@@ -26,6 +27,8 @@ export interface LedgerFacts {
   rules: Rules | null;
   /** Those of the version before, as long as there are none of this one. */
   before: Rules | null;
+  /** Which of its policies say nothing, where policies are its rules. They are few numbers, and never wrong. */
+  skips: Skips | null;
   /** Whether it lets everybody do everything, whatever its policies are. */
   isOpen: boolean;
   owners: readonly Uint8Array[] | null;

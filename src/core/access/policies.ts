@@ -9,6 +9,7 @@ import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
 import { textsOf } from '../members.ts';
 import { versionAt } from '../records.ts';
+import type { Skips } from '../skips.ts';
 import type { State } from '../state.ts';
 import { ALL_TERM, rowsUnder } from '../terms.ts';
 import { alternatives, type OneOrIn } from './matchers.ts';
@@ -59,11 +60,18 @@ export function compileList(
   return builder.build(place, cost);
 }
 
-/** All policies of a ledger, each for the records it speaks of. */
-export function compilePolicies(state: State, ledger: number, before: Rules | null): Rules {
+/**
+ * All policies of a ledger, each for the records it speaks of. `skips` are of earlier times: policies that say nothing of
+ * access, as many as there may be, are looked at once.
+ */
+export function compilePolicies(state: State, ledger: number, before: Rules | null, skips: Skips): Rules {
   const builder = new ListBuilder(state, ledger, before);
   builder.isLinked = true;
-  for (const row of rowsUnder(state, ledger, Kind.policy, ALL_TERM, '')) builder.addRoot(row);
+  const isUseless = (row: number) => !builder.isFull && builder.isSilent(row);
+  for (const row of rowsUnder(state, ledger, Kind.policy, ALL_TERM, '', skips, isUseless)) {
+    if (builder.isFull) break;
+    builder.addRoot(row);
+  }
   return builder.build('ledger', 0);
 }
 
@@ -90,6 +98,16 @@ class ListBuilder {
     const epoch = this.#state.memo.policyEpoch(this.#ledger);
     const effort = cost + this.#listVisits + this.#rules.length / RULES_PER_VISIT;
     return new Rules(place, this.#rules, this.isLinked, epoch, effort, this.#parts);
+  }
+
+  /** Whether nothing that is added counts any more. */
+  get isFull(): boolean {
+    return this.#rules.length >= RULES_MAX || this.#text > TEXT_MAX;
+  }
+
+  /** Whether a policy gives no rules, whatever becomes of others: a new version of it may. */
+  isSilent(row: number): boolean {
+    return saysNothing(this.#read(this.#state.rows.at.get(row)));
   }
 
   /** Adds a rule, or the policies of these names, as the list itself has them. */
@@ -120,8 +138,9 @@ class ListBuilder {
     const rules = this.#rules;
     if (depth >= DEPTH_MAX || rules.length >= RULES_MAX || this.#path.includes(row)) return;
     if (++this.#visits > VISITS_MAX || this.#text > TEXT_MAX) return;
-    const { narrowing, values, extended } = this.#part(this.#state.rows.at.get(row));
-    if (values.length === 0 && extended.length === 0) return;
+    const part = this.#part(this.#state.rows.at.get(row));
+    if (saysNothing(part)) return;
+    const { narrowing, values, extended } = part;
     const within = [...narrowed, narrowing];
     this.#path.push(row);
     for (const item of values) {
@@ -133,19 +152,24 @@ class ListBuilder {
     this.#path.pop();
   }
 
-  /** What the policy says whose newest entry lies at `at`. It is read where neither the list before nor the memo knows. */
+  /** What the policy says whose newest entry lies at `at`, which counts from now on. */
   #part(at: number): PolicyPart {
     const known = this.#parts.get(at);
     if (known !== undefined) return known;
-    const { memo } = this.#state;
-    let part = this.#before?.parts.get(at) ?? memo.policy(at);
-    if (part === undefined) {
-      part = readPolicy(versionAt(this.#state, at).entry.data);
-      memo.setPolicy(at, part);
-    }
+    const part = this.#read(at);
     this.#parts.set(at, part);
     // A policy of other things has none.
     this.#text += part.weight - 1;
+    return part;
+  }
+
+  /** It is read where neither the list before nor the memo knows. */
+  #read(at: number): PolicyPart {
+    const { memo } = this.#state;
+    const known = this.#before?.parts.get(at) ?? memo.policy(at);
+    if (known !== undefined) return known;
+    const part = readPolicy(versionAt(this.#state, at).entry.data);
+    memo.setPolicy(at, part);
     return part;
   }
 }
@@ -157,6 +181,10 @@ const NOTHING: PolicyPart = {
   extended: [],
   weight: 1,
 };
+
+function saysNothing({ values, extended }: PolicyPart): boolean {
+  return values.length === 0 && extended.length === 0;
+}
 
 /** What of a policy's data counts here; there may be much else. */
 function readPolicy(data: string): PolicyPart {
