@@ -365,7 +365,11 @@ test.each<
 });
 
 describe('a list of rules that records share', () => {
-  const put = (memo: AccessMemo, at: number, rules: Rules) => memo.setRecordRules(memo.record(at), rules, 1024);
+  const put = (memo: AccessMemo, at: number, rules: Rules) => {
+    const facts = memo.record(at);
+    facts.listing = { bytes: 1024, chars: 1024, unnamed: 0 };
+    memo.setRecordRules(facts, rules);
+  };
 
   test('takes room once', () => {
     const memo = new AccessMemo();
@@ -380,11 +384,51 @@ describe('a list of rules that records share', () => {
     const memo = new AccessMemo();
     put(memo, 0, MANY_RULES);
     for (let at = 1; at <= 6; at++) put(memo, at, manyRules());
-    const last = memo.record(6);
-    for (let at = 1; at <= 4; at++) put(memo, 6, at === 1 ? MANY_RULES : manyRules());
-    expect(memo.record(6)).not.toBe(last);
+    const last = memo.record(7);
+    for (let at = 8; at <= 11; at++) put(memo, at, at === 8 ? MANY_RULES : manyRules());
+    expect(memo.record(7)).not.toBe(last);
   });
 });
+
+test.each<[what: string, count: number, put: (memo: AccessMemo, n: number) => unknown]>([
+  [
+    'records',
+    100_000,
+    (memo, n) => {
+      const known = memo.record(n);
+      memo.setOwners(known, known.owners ?? [new Uint8Array(32)]);
+      return known;
+    },
+  ],
+  [
+    'lists of rules',
+    40,
+    (memo, n) => {
+      const known = memo.list(listText(n)) ?? manyRules();
+      if (memo.list(listText(n)) === undefined) memo.setList(listText(n), known);
+      return known;
+    },
+  ],
+  [
+    'policies',
+    40,
+    (memo, n) => {
+      const known = memo.policy(n) ?? { ...LONG_POLICY };
+      if (memo.policy(n) === undefined) memo.setPolicy(n, known);
+      return known;
+    },
+  ],
+])(
+  '%s: what is asked for all the time stays, however much somebody else asks for once: all went at once',
+  (_what, count, ask) => {
+    const memo = new AccessMemo();
+    const known = ask(memo, 0);
+    for (let n = 1; n < count; n++) {
+      ask(memo, n);
+      expect(ask(memo, 0) === known).toBe(true);
+    }
+  },
+);
 
 describe('rules of a megabyte each are remembered as far as there is room', () => {
   const long = (n: number) => ({

@@ -5,10 +5,12 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
+import { AccessMemo } from '../../src/core/access/memo.ts';
 import { statusAfter } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
+import type { State } from '../../src/core/state.ts';
 import { Dice } from '../support/dice.ts';
 import { ANNA, ledger, own, policy, times } from './access-kit.ts';
 import type { RuleText } from './access-model.ts';
@@ -269,6 +271,76 @@ describe('questions that share a budget are granted nothing once it is used up',
     expect(isGranted(state, 1, 'spend', Kind.wallet, row, callerOf(anna), null, { left: 0 })).toBe(false);
     expect(looksForList).not.toHaveBeenCalled();
     expect([first > 1, first < most, granted(200), granted(1_000_000)]).toEqual([true, true, first, 1000]);
+  });
+});
+
+describe('rules of records take what reading them takes', () => {
+  const key = new Uint8Array(32).fill(7);
+  const public_ = Buffer.from(key).toString('base64');
+  const last = { action: 'spend', signer: { public: public_ } };
+  const open = (count: number, accessOf: (n: number) => object[]) => {
+    const books = Books.open();
+    books.create(Kind.ledger, { handle: 'own', access: [{ action: 'access', record: 'any' }] }, 0);
+    for (let n = 0; n < count; n++) books.create(Kind.wallet, { handle: `w${n}`, access: accessOf(n) }, 2, GRANTED);
+    const rows = times(count, 0).map((_, n) => findHandle(books.state, 2, Kind.wallet, `w${n}`));
+    const ask = (state: State, action: 'read' | 'spend', left: number) => {
+      const compiled = vi.spyOn(state.memo, 'setRecordRules');
+      const budget = { left };
+      const caller = { keys: [key], bearer: null };
+      const answers = rows.map((row) => isGranted(state, 2, action, Kind.wallet, row, caller, null, budget));
+      const count = compiled.mock.calls.length;
+      compiled.mockRestore();
+      return { answers, count, left: budget.left };
+    };
+    return { state: books.state, ask };
+  };
+  const long = (n: number, count: number) => [
+    ...times(count, 0).map((_, i) => ({ action: 'spend', signer: { handle: `nobody${(n + i) % 10}` } })),
+    last,
+  ];
+
+  test('and no more are read than there is effort for: forty wallets of a megabyte of rules held the server up for four seconds', () => {
+    const { state, ask } = open(40, (n) => long(n, 1000));
+    const { answers, count } = ask(state, 'spend', 1_000_000);
+    const granted = answers.filter((is) => is).length;
+    expect(granted).toBeGreaterThan(2);
+    expect(granted).toBeLessThan(15);
+    expect(answers).toEqual(answers.map((_, n) => n < granted));
+    expect(count).toBe(granted);
+  });
+
+  test.each([
+    ['usual lists', 3],
+    ['long lists', 1000],
+  ])('the same, whatever is remembered: %s', (_, count) => {
+    const { state, ask } = open(20, (n) => (n % 3 === 1 ? [{ action: 'update' }] : long(n, count)));
+    const afresh = () => ({ ...state, memo: new AccessMemo() });
+    for (const [action, left] of [
+      ['spend', 10_000_000],
+      ['read', 10_000_000],
+      ['spend', 200_000],
+      ['spend', 2_000],
+    ] as const) {
+      const { answers, left: rest } = ask(afresh(), action, left);
+      const warm = afresh();
+      for (const before of ['read', 'spend', 'read'] as const) ask(warm, before, Number.POSITIVE_INFINITY);
+      expect(ask(warm, action, left)).toMatchObject({ answers, left: rest });
+    }
+  });
+
+  test('lists of usual length take what they took', () => {
+    const { state, ask } = open(1, (n) => long(n, 3));
+    const { left } = ask(state, 'spend', 1000);
+    const chars = JSON.stringify(long(0, 3)).length;
+    // The list of the ledger is asked first, the server's then, and each of the record's rules takes some.
+    expect(1000 - left).toBeGreaterThan(chars / 64);
+    expect(1000 - left).toBeLessThan(chars / 64 + 20);
+  });
+
+  test('a list is not compiled for an action that it does not name: each read of such a wallet did that', () => {
+    const { state, ask } = open(3, (n) => long(n, 100));
+    expect(ask(state, 'read', 10_000_000)).toMatchObject({ answers: [false, false, false], count: 0 });
+    expect(ask(state, 'spend', 10_000_000)).toMatchObject({ answers: [true, true, true], count: 3 });
   });
 });
 

@@ -54,6 +54,8 @@ export const ACCESS_ACTIONS = [
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
 
 export const ACTION_NUMBERS: ReadonlyMap<string, number> = new Map(ACCESS_ACTIONS.map((action, i) => [action, i]));
+/** The mask of a rule that allows any, of those to come as well. */
+export const ALL_ACTIONS = -1;
 export const ACCESS = 0;
 export const CREATE = 1;
 export const READ = 2;

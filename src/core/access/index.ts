@@ -12,9 +12,9 @@ import { includesBytes } from '../bytes.ts';
 import { type CommandData, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
-import { membersOf, viewOf } from '../members.ts';
+import { membersOf, textsOf, viewOf } from '../members.ts';
 import { isoMoment } from '../proofs.ts';
-import { labelsOf, NO_LABELS, readRow, type VersionEntry, versionAt } from '../records.ts';
+import { labelsOf, NO_LABELS, readRow, versionAddress, versionAt } from '../records.ts';
 import { type Refusal, refuse } from '../refusal.ts';
 import { Skips } from '../skips.ts';
 import { HAS_ACCESS, HAS_LABELS, type LedgerInfo, type State } from '../state.ts';
@@ -23,10 +23,12 @@ import {
   ACCESS_ACTIONS,
   ACTION_NUMBERS,
   type AccessAction,
+  ALL_ACTIONS,
   type Caller,
   GRANTED,
   PROOF_TARGET,
   type Target,
+  wantedMask,
 } from './caller.ts';
 import { CHARS_PER_EFFORT, EFFORT_MAX } from './matchers.ts';
 import type { LedgerFacts, RecordFacts } from './memo.ts';
@@ -50,6 +52,16 @@ export const EVERY_ROW = -2;
  * hundred rules by which ten keys are tried.
  */
 export const BUDGET_MAX = 10_000_000;
+/**
+ * Of that, characters of a record's rules from here on take two each: reading and compiling them takes as long as asking.
+ * They are told in advance, so that what there is no effort for is not read, and by what is written alone, so that the same
+ * books come to the same decision whatever is remembered. Lists of usual length take what they always took.
+ */
+const USUAL_CHARS = 1024;
+const EFFORT_PER_LONG_CHAR = 2;
+/** The same of bytes of a record with rules, which is passed through to find them. */
+const USUAL_BYTES = 4096;
+const LONG_BYTES_PER_EFFORT = 16;
 
 /**
  * Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made, and with
@@ -109,10 +121,8 @@ export function isGranted(
   if (home >= 0 && grants(state, ledgerRules(state, home), number, target, heard, scene)) return true;
   if (grants(state, serverRules(state), number, target, caller, scene)) return true;
   if (isUsedUp(budget)) return false;
-  const rules = ownRules(state, home, target, row);
-  if (rules === null) return false;
-  if (budget !== null) budget.left -= rules.cost;
-  return grants(state, rules, number, target, caller, scene);
+  const rules = ownRules(state, home, number, target, row, budget);
+  return rules !== null && grants(state, rules, number, target, caller, scene);
 }
 
 /**
@@ -148,7 +158,7 @@ export function grantingRules(
   // Whoever asks may do so of a record of another kind: the ledger's own record is that of the ledger they ask in.
   const asked = target % PROOF_TARGET === Kind.ledger ? state.ledgers[ledger]!.row : row;
   const home = homeOf(state, ledger, target, asked);
-  const lists = [ledgerRules(state, home), ownRules(state, home, target, asked)];
+  const lists = [ledgerRules(state, home), ownRules(state, home, null, target, asked, null)];
   const wanted = action === 'any' ? [...ACTION_NUMBERS.values()] : [ACTION_NUMBERS.get(action)!];
   const heard = heardIn(state, home, Kind.ledger, caller);
   return lists.flatMap((rules) => {
@@ -355,27 +365,86 @@ function labelsAt(state: State, row: number): readonly string[] {
   return facts.labels;
 }
 
-/** The rules a record brings along; null where it has none, or where they do not count. */
-function ownRules(state: State, home: number, target: Target, row: number): Rules | null {
+/**
+ * The rules a record brings along; null where it has none, where they do not count, where none of them speaks of the action
+ * (null: whichever), or where the budget does not reach for reading them.
+ */
+function ownRules(
+  state: State,
+  home: number,
+  action: number | null,
+  target: Target,
+  row: number,
+  budget: Effort | null,
+): Rules | null {
   const kind = target % PROOF_TARGET;
   // A ledger's own rules are those of the ledger; what is only being made grants nothing to itself.
   if (row < 0 || kind === Kind.ledger || state.rows.kind.get(row) !== kind) return null;
   if ((state.rows.flags.get(row) & HAS_ACCESS) === 0 || isPolicyBased(state.ledgers[home]!)) return null;
-  const facts = recordFacts(state, row);
-  if (facts.rules !== null && isCurrent(state, home, facts.rules)) return facts.rules;
-  const rules = listOf(state, home, versionAt(state, state.rows.at.get(row)).entry);
-  state.memo.setRecordRules(facts, rules, rules.cost * CHARS_PER_EFFORT);
+  const at = state.rows.at.get(row);
+  const facts = state.memo.record(at);
+  facts.listing ??= { bytes: state.heap.length(versionAddress(state, at)), chars: -1, unnamed: 0 };
+  const { listing } = facts;
+  if (budget !== null) budget.left -= readingEffort(listing.bytes);
+  if (isUsedUp(budget)) return null;
+  let text: string | null = null;
+  if (listing.chars < 0) {
+    text = listText(state, at);
+    listing.chars = text.length;
+  }
+  if (budget !== null) budget.left -= compilingEffort(listing.chars);
+  if (isUsedUp(budget)) return null;
+  let { rules } = facts;
+  if (rules === null || !isCurrent(state, home, rules)) {
+    const wanted = action === null ? ALL_ACTIONS : wantedMask(action, target);
+    // Told without the text where it was told before.
+    if ((wanted & ~listing.unnamed) === 0) return null;
+    text ??= listText(state, at);
+    listing.unnamed |= unnamedIn(text, wanted);
+    if ((wanted & ~listing.unnamed) === 0) return null;
+    rules = listOf(state, home, text);
+    state.memo.setRecordRules(facts, rules);
+  }
+  if (budget !== null && rules.isLinked) budget.left -= rules.cost;
   return rules;
 }
 
-/** The compiled list of a version; equal lists are compiled once. */
-function listOf(state: State, ledger: number, entry: VersionEntry): Rules {
-  const { access = [] } = membersOf(entry.data, ['access']) as { access?: unknown[] };
-  // Written anew: a piece of the record's text would keep all of that in memory.
-  const text = `${ledger} ${JSON.stringify(access)}`;
-  const known = state.memo.list(text);
+/** The effort of passing through a record of so many bytes that has rules. */
+function readingEffort(bytes: number): number {
+  return Math.max(bytes - USUAL_BYTES, 0) / LONG_BYTES_PER_EFFORT;
+}
+
+/** The effort of compiling a list of so many characters. */
+function compilingEffort(chars: number): number {
+  return Math.min(chars, USUAL_CHARS) / CHARS_PER_EFFORT + EFFORT_PER_LONG_CHAR * Math.max(chars - USUAL_CHARS, 0);
+}
+
+/** The list of rules of the version that begins at `at` or before, as it is written there. */
+function listText(state: State, at: number): string {
+  return textsOf(versionAt(state, at).entry.data, ['access']).access ?? '[]';
+}
+
+/**
+ * Which of these actions no rule of a list speaks of that is written so. A text in it that is no action may say the same,
+ * which is taken for one: then the list is compiled, and tells.
+ */
+function unnamedIn(text: string, wanted: number): number {
+  if (wanted === ALL_ACTIONS || text.includes('"any"') || text.includes('"policy"')) return 0;
+  let unnamed = 0;
+  for (const [action, number] of ACTION_NUMBERS) {
+    const bit = 1 << number;
+    if ((wanted & bit) !== 0 && !text.includes(`"${action}"`)) unnamed |= bit;
+  }
+  return unnamed;
+}
+
+/** The compiled list that is written so; equal lists are compiled once. */
+function listOf(state: State, ledger: number, written: string): Rules {
+  const known = state.memo.list(`${ledger} ${written}`);
   if (known !== undefined && isCurrent(state, ledger, known)) return known;
-  const rules = compileList(state, ledger, 'record', access, known ?? null, text.length / CHARS_PER_EFFORT);
-  state.memo.setList(text, rules);
+  const access = JSON.parse(written) as unknown[];
+  const rules = compileList(state, ledger, 'record', access, known ?? null);
+  // Written anew: a piece of the record's text would keep all of that in memory.
+  state.memo.setList(`${ledger} ${JSON.stringify(access)}`, rules);
   return rules;
 }

@@ -4,7 +4,8 @@
  *
  * Three ways keep it true. What hangs on a record's content is kept by the heap address of its newest entry, and bytes
  * at an address never change. What hangs on signers and circles, or on policies, is kept with a count of the changes
- * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, all goes.
+ * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, what nobody has
+ * asked for lately goes, or all.
  */
 import { Kind } from '../kinds.ts';
 import type { Skips } from '../skips.ts';
@@ -16,8 +17,19 @@ import type { PolicyPart, Rules } from './rules.ts';
 export interface RecordFacts {
   /** Null until they are asked for. */
   rules: Rules | null;
+  /** What of its rules is known without compiling them; null until they are asked for. */
+  listing: Listing | null;
   owners: readonly Uint8Array[] | null;
   labels: readonly string[] | null;
+}
+
+/** A record's list of rules as it is written. */
+export interface Listing {
+  /** Bytes of the entry that it stands in, and characters of the list; -1 until it was read. */
+  readonly bytes: number;
+  chars: number;
+  /** Bits of the actions that no rule of it speaks of. */
+  unnamed: number;
 }
 
 /** What is known of a ledger as one version of its record tells it. */
@@ -80,6 +92,60 @@ class Room {
   }
 }
 
+/**
+ * What is remembered by a key, in two generations: what is asked for again stays, and where the newer one is full the older
+ * one goes. So whoever asks for much once takes little from those who ask for the same all the time.
+ */
+class Generations<K, V> {
+  /** Of the newer one; the older one has had no more. */
+  readonly #max: number;
+  /** What a value takes of that, as it is now. */
+  readonly #weigh: (value: V) => number;
+  readonly #turned: () => void;
+  #taken = 0;
+  #newer = new Map<K, V>();
+  #older = new Map<K, V>();
+
+  constructor(max: number, weigh: (value: V) => number, turned = () => {}) {
+    this.#max = max / 2;
+    this.#weigh = weigh;
+    this.#turned = turned;
+  }
+
+  get(key: K): V | undefined {
+    const known = this.#newer.get(key);
+    if (known !== undefined) return known;
+    const old = this.#older.get(key);
+    if (old === undefined) return undefined;
+    this.#older.delete(key);
+    this.set(key, old);
+    return old;
+  }
+
+  set(key: K, value: V): void {
+    this.take(this.#weigh(value));
+    this.#newer.set(key, value);
+  }
+
+  /** Some value that is there takes so much more. */
+  take(more: number): void {
+    if (this.#taken + more > this.#max) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+      this.#taken = 0;
+      this.#turned();
+    }
+    this.#taken += more;
+  }
+
+  clear(): void {
+    this.#newer.clear();
+    this.#older.clear();
+    this.#taken = 0;
+    this.#turned();
+  }
+}
+
 export class AccessMemo {
   /** The server's own rules; null until they are asked for, or set. */
   server: Rules | null = null;
@@ -93,15 +159,12 @@ export class AccessMemo {
   readonly #people = new Map<number, People>();
   readonly #peopleMax: number;
   readonly #peopleRoom: Room;
-  readonly #records = new Map<number, RecordFacts>();
-  /** The lists among their facts. */
-  readonly #recordRules = new Set<Rules>();
   /** Facts that go are still good for whoever holds them. */
-  readonly #recordRoom: Room;
-  readonly #lists = new Map<string, Rules>();
-  readonly #listRoom: Room;
-  readonly #policies = new Map<number, PolicyPart>();
-  readonly #policyRoom: Room;
+  readonly #records: Generations<number, RecordFacts>;
+  /** The lists among the facts of the newer generation. */
+  readonly #recordRules = new Set<Rules>();
+  readonly #lists: Generations<string, { readonly chars: number; readonly rules: Rules }>;
+  readonly #policies: Generations<number, PolicyPart>;
   readonly #answerRoom: Room;
 
   constructor(cacheShare = 1) {
@@ -115,15 +178,16 @@ export class AccessMemo {
       }
     });
     this.#peopleRoom = room(PEOPLE_CHARS_MAX, () => this.#people.clear());
-    this.#recordRoom = room(RECORD_WEIGHT_MAX, () => {
-      this.#records.clear();
-      this.#recordRules.clear();
-    });
-    this.#listRoom = room(LIST_CHARS_MAX, () => this.#lists.clear());
-    this.#policyRoom = room(POLICY_RULES_MAX, () => this.#policies.clear());
+    this.#records = new Generations(
+      RECORD_WEIGHT_MAX * cacheShare,
+      (facts) => 1 + (facts.owners?.length ?? 0) / OWNERS_PER_RULE + this.#ruleWeight(facts),
+      () => this.#recordRules.clear(),
+    );
+    this.#lists = new Generations(LIST_CHARS_MAX * cacheShare, ({ chars, rules }) => chars + RULE_CHARS * rules.weight);
+    this.#policies = new Generations(POLICY_RULES_MAX * cacheShare, ({ values, weight }) => values.length + weight);
     this.#answerRoom = room(ANSWERS_MAX, () => {
-      this.#recordRoom.clear();
-      this.#listRoom.clear();
+      this.#records.clear();
+      this.#lists.clear();
       this.#ledgerRoom.clear();
       this.server?.forgetAnswers();
     });
@@ -163,32 +227,38 @@ export class AccessMemo {
   /** Facts of the record at this address; made empty where there are none. */
   record(at: number): RecordFacts {
     const known = this.#records.get(at);
-    if (known !== undefined) return known;
-    this.#recordRoom.take(1);
-    const facts: RecordFacts = { rules: null, owners: null, labels: null };
+    if (known !== undefined) {
+      if (known.rules !== null) this.#recordRules.add(known.rules);
+      return known;
+    }
+    const facts: RecordFacts = { rules: null, listing: null, owners: null, labels: null };
     this.#records.set(at, facts);
     return facts;
   }
 
-  /** Rules that were read from so many characters. */
-  setRecordRules(facts: RecordFacts, rules: Rules, chars: number): void {
-    if (!this.#recordRules.has(rules)) this.#recordRoom.take(rules.weight + chars / TEXT_PER_RULE);
-    this.#recordRules.add(rules);
+  setRecordRules(facts: RecordFacts, rules: Rules): void {
     facts.rules = rules;
+    this.#records.take(this.#ruleWeight(facts));
+    this.#recordRules.add(rules);
+  }
+
+  /** What the rules of a record take; a list that others of its generation have as well takes nothing. */
+  #ruleWeight({ rules, listing }: RecordFacts): number {
+    if (rules === null || this.#recordRules.has(rules)) return 0;
+    return rules.weight + (listing?.chars ?? 0) / TEXT_PER_RULE;
   }
 
   setOwners(facts: RecordFacts, owners: readonly Uint8Array[]): void {
-    this.#recordRoom.take(owners.length / OWNERS_PER_RULE);
+    this.#records.take(owners.length / OWNERS_PER_RULE);
     facts.owners = owners;
   }
 
   list(text: string): Rules | undefined {
-    return this.#lists.get(text);
+    return this.#lists.get(text)?.rules;
   }
 
   setList(text: string, rules: Rules): void {
-    this.#listRoom.take(text.length + RULE_CHARS * rules.weight);
-    this.#lists.set(text, rules);
+    this.#lists.set(text, { chars: text.length, rules });
   }
 
   /** Rules of a ledger, read from so many characters. Whether a ledger is open to all is remembered without them. */
@@ -213,7 +283,6 @@ export class AccessMemo {
   }
 
   setPolicy(at: number, part: PolicyPart): void {
-    this.#policyRoom.take(part.values.length + part.weight);
     this.#policies.set(at, part);
   }
 }

@@ -10,6 +10,7 @@ import { KINDS } from '../kinds.ts';
 import {
   ACCESS,
   ACTION_NUMBERS,
+  ALL_ACTIONS,
   type Bearer,
   type Caller,
   CREATE,
@@ -72,7 +73,6 @@ export interface PolicyPart {
 const ABSENT = -1;
 const ANY = -2;
 const SERVER = -3;
-const ALL_ACTIONS = -1;
 
 const TARGETS: ReadonlyMap<string, number> = new Map([
   ...KINDS.map(({ name }, kind) => [name, kind] as const),
@@ -260,7 +260,7 @@ export class Rules {
   /** Whether it holds rules of policies, and then the count of changes at which it did. */
   readonly isLinked: boolean;
   readonly epoch: number;
-  /** The effort of compiling it. */
+  /** The effort of following the policies it names. */
   readonly cost: number;
   /** The policies it was made of, by the address of each one's newest entry. */
   readonly parts: ReadonlyMap<number, PolicyPart>;
