@@ -18,6 +18,7 @@ import { Settings } from 'typebox/system';
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';
 import { filterPathCheck } from './filter-paths.ts';
+import { tellHeavy, tellHeavyList } from './rule-weight.ts';
 import { ERRORS_MAX, tellErrors } from './schema-errors.ts';
 import { CheckData, CircleSignerData, CLAIMS, DropData, kindSchemas } from './schema-kinds.ts';
 import { Access, Hash, Luid, Proof } from './schema-shapes.ts';
@@ -75,7 +76,8 @@ export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits) {
 
 /**
  * A check of bodies; it compiles each schema when it first needs it, some milliseconds. `isOfBooks`: of what is in books,
- * where filters may lead nowhere. Earlier builds let them in, and what was decided by them stands.
+ * where filters may lead nowhere, and rules be longer together. Earlier builds let them in, and what was decided by them
+ * stands.
  */
 export function compileSchemas(limits: SchemaLimits, isOfBooks = false): ValidateBody {
   const schemas = bodySchemas(limits);
@@ -96,6 +98,10 @@ export function compileSchemas(limits: SchemaLimits, isOfBooks = false): Validat
     if (operation === 'drop' && kind === Kind['circle-signer']) return check(dropMember, value);
     if (operation !== 'create' && operation !== 'update') return check(others[operation], value);
     const errors = check(byKind[kind]!, value);
+    if (errors === null && !isOfBooks) {
+      const heavy = tellHeavy(kind, (value as { data: object }).data);
+      if (heavy !== null) return [heavy];
+    }
     if (errors === null && kind !== Kind.intent) return filterErrors(kind, (value as { data: object }).data);
     if (kind !== Kind.intent || (errors !== null && !hasClaims(value))) return errors;
     const wrong = checkClaims((value as { data: { claims: unknown[] } }).data.claims);
@@ -103,9 +109,9 @@ export function compileSchemas(limits: SchemaLimits, isOfBooks = false): Validat
   };
 }
 
-/** Whether a value is a right list of access rules. */
+/** Whether a value is a list of access rules as a record may have one. */
 export function isAccess(value: unknown): boolean {
-  return RULES().Check(value);
+  return RULES().Check(value) && tellHeavyList(value, 'access') === null;
 }
 
 /** What is wrong with a list of access rules, or null. */

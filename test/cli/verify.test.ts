@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { misfitOf } from '../../src/cli/audit/shapes.ts';
 import { hex } from '../../src/core/bytes.ts';
 import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -275,6 +276,12 @@ describe('honest books', () => {
     expect([found.code, found.out]).toEqual([0, expect.stringContaining('the books themselves')]);
     expect(found.out).toContain(key);
   });
+});
+
+test('rules of a record that are longer together than new ones may be are no finding: the books have such', () => {
+  const access = Array.from({ length: 900 }, () => ({ action: 'any', signer: { custom: { x: 'x'.repeat(900) } } }));
+  expect(misfitOf(Kind.wallet, 'create', { handle: 'w', access })).toBeNull();
+  expect(misfitOf(Kind.wallet, 'create', { handle: 'w', access: [...access, 7] })).not.toBeNull();
 });
 
 describe('the key to verify with', () => {

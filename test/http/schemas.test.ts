@@ -5,7 +5,7 @@ import { LedgerSdk } from '@minka/ledger-sdk';
 import { describe, expect, test } from 'vitest';
 import { KINDS, Kind, type KindName } from '../../src/core/kinds.ts';
 import { refuseShape } from '../../src/core/refusal.ts';
-import { compileSchemas, isUnsigned, type Operation } from '../../src/http/schemas.ts';
+import { accessErrors, compileSchemas, isAccess, isUnsigned, type Operation } from '../../src/http/schemas.ts';
 import { bodyOf, HASH, PROOF, PUBLIC, TRANSFER } from './bodies.ts';
 import { LEAST, toldOf, validate, withMember, wrongs } from './shapes.ts';
 
@@ -132,7 +132,7 @@ describe('where a body is wrong is looked for among so many parts', () => {
   const WRONG = { nope: 1 };
   const LARGE = [' schema'];
   test.each<[KindName, Record<string, unknown>, string[]]>([
-    ['wallet', { access: rules(1000) }, []],
+    ['wallet', { access: Array(10).fill({ action: { $in: Array(1000).fill('any') } }) }, []],
     [
       'wallet',
       { access: [...rules(500), WRONG] },
@@ -440,6 +440,55 @@ describe('members of kinds', () => {
     ['schema', { schema: 'x' }, '/data/schema type'],
   ])('%s refuses %j', (kind, member, expected) => {
     expect(wrongs(kind, withMember(kind, member))).toEqual([expected]);
+  });
+});
+
+describe('what the rules of one record, or the values of one policy, come to together', () => {
+  const whole = (count: number, value: object) => Array.from({ length: count }, () => value);
+  const rule = (chars: number) => ({ action: 'any', signer: { custom: { x: 'x'.repeat(chars) } } });
+  /** So many characters as JSON, in rules that each may be. */
+  const long = (chars: number) => {
+    const rules = whole(Math.floor(chars / 1000), rule(900));
+    return [...rules, rule(chars - JSON.stringify([...rules, rule(0)]).length)];
+  };
+  const many = (objects: number) => [
+    ...whole(Math.floor(objects / 1000), { action: 'any', signer: { $in: whole(998, {}) } }),
+    ...whole(objects % 1000, { action: 'any' }),
+  ];
+  const told = (kind: KindName, more: object) => wrongs(kind, withMember(kind, more as Record<string, unknown>));
+
+  test.each<[KindName, string, (list: object[]) => object]>([
+    ['wallet', 'access', (access) => ({ access })],
+    ['intent', 'access', (access) => ({ access })],
+    ['ledger', 'access', (access) => ({ access })],
+    ['policy', 'access', (access) => ({ access })],
+    ['policy', 'values', (values) => ({ values })],
+    [
+      'policy',
+      'values',
+      (list) => {
+        const values = list.map(({ action: _, ...who }: { action?: string }) => ({ status: 'a', ...who }));
+        return { schema: 'status', record: 'any', values };
+      },
+    ],
+  ])('%s, %s', (kind, name, memberOf) => {
+    expect(told(kind, memberOf(long(60_000)))).toEqual([]);
+    expect(told(kind, memberOf(long(70_000)))).toEqual([`/data/${name} maxLength`]);
+    expect(told(kind, memberOf(many(5000)))).toEqual([]);
+    expect(told(kind, memberOf(many(5001)))).toEqual([`/data/${name} maxItems`]);
+  });
+
+  test('is told by the very character and object', () => {
+    expect(told('wallet', { access: long(65_536) })).toEqual([]);
+    expect(told('wallet', { access: long(65_537) })).toEqual(['/data/access maxLength']);
+    expect(told('wallet', { access: many(5000) })).toEqual([]);
+    expect(told('wallet', { access: many(5001) })).toEqual(['/data/access maxItems']);
+    expect(isAccess(long(65_537))).toBe(false);
+    // The server's own rules are nobody's record.
+    expect(accessErrors(long(65_537))).toBeNull();
+    const ofBooks = compileSchemas({ claimsMax: 1, proofsMax: 1 }, true);
+    const body = bodyOf(withMember('wallet', { access: long(900_000) }));
+    expect(ofBooks(Kind.wallet, 'create', body), 'what the books have').toBeNull();
   });
 });
 

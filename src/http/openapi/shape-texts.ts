@@ -1,6 +1,7 @@
 /**
  * What is said of shapes and of their members, where a schema alone does not tell. A test holds it to what there is.
  */
+import { RULES_CHARS_MAX, RULES_OBJECTS_MAX } from '../rule-weight.ts';
 
 interface ShapeText {
   readonly says: string;
@@ -9,6 +10,8 @@ interface ShapeText {
 
 const EXAMPLE_PUBLIC = 'Kay64UG8yvCyLhqU000LxzYeUm0L/hLIl5S8kyKWbdc=';
 const EXAMPLE_HASH = '4b7c0e4a1e9f5d2c8f4a3f0d8c1b6e7a9d2f3c4b5a6978869574635241302f1e';
+
+const HEAVY = `All of them together are at most ${RULES_CHARS_MAX} characters as JSON, and ${RULES_OBJECTS_MAX} objects.`;
 
 export const SHAPES: Readonly<Record<string, ShapeText>> = {
   Address: {
@@ -55,7 +58,7 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
     says: 'Who may do what: `action` on `record`, to whoever signed (`signer`) or sent a token (`bearer`) that fits; or the rules of a policy.',
     example: { action: 'read', record: 'any' },
   },
-  AccessRules: { says: 'Rules only add: what none of them grants is refused.' },
+  AccessRules: { says: `Rules only add: what none of them grants is refused. ${HEAVY}` },
   WalletRoute: {
     says: 'What becomes of a claim that names the wallet, where `filter` holds. The first that does decides.',
   },
@@ -174,11 +177,11 @@ export const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>>
   AccessPolicyData: {
     ...POLICY,
     schema: 'Its values are access rules.',
-    values: 'The rules.',
+    values: `The rules. ${HEAVY}`,
     extend: 'Policies whose rules count here too.',
   },
-  StatusPolicyData: { ...POLICY, schema: 'Its values say who may set which status.', values: 'The statuses.' },
-  LabelsPolicyData: { ...POLICY, schema: 'Its values say who may set which label.', values: 'The labels.' },
+  StatusPolicyData: { ...POLICY, schema: 'Its values say who may set which status.', values: `The statuses. ${HEAVY}` },
+  LabelsPolicyData: { ...POLICY, schema: 'Its values say who may set which label.', values: `The labels. ${HEAVY}` },
   SchemaData: {
     record: 'The kind of record whose data must satisfy it.',
     format: 'What kind of schema it is.',
