@@ -3,18 +3,18 @@
  * who may set statuses and labels. Few things, found for every change of a record, so they stand on the V8 heap. All of it
  * follows from the records.
  *
- * Only `apply` and the loading of a snapshot change it; deciding reads. What is compiled from a record is remembered by
- * the heap address of its newest entry, whose bytes never change, and within a bound: then all of it goes.
+ * Only `apply` and the loading of a snapshot change it; deciding reads.
  */
-import { LongMap, near, scatteredAddress } from '../memory/index.ts';
+import { LongMap, near } from '../memory/index.ts';
 import { KINDS, Kind, SCOPES } from './kinds.ts';
+import { Remembered } from './remembered.ts';
 
 /** Sorts of policies that are found by the kind they speak of. */
 export type PolicySort = 'status' | 'labels';
 
 /** Policies of one sort for one kind in a ledger. */
 export const POLICIES_MAX = 100;
-/** Bytes of what is remembered where there is room: more than all the policies take that one proof has effort for (quorum.ts). */
+/** Bytes of what is remembered where there is room: of one ledger as much as the policies take that one proof has effort for (quorum.ts). */
 const REMEMBERED_MAX = 128_000_000;
 /** Bytes that may be held of each character of a record. */
 export const BYTES_PER_CHAR = 8;
@@ -29,6 +29,8 @@ interface Norm {
   /** Row of SORTS, or -1 for a schema. */
   sort: number;
   kind: number;
+  /** Characters of its version; -1 until somebody asks. */
+  size: number;
 }
 
 export class Norms {
@@ -38,12 +40,11 @@ export class Norms {
   readonly #schemas = new LongMap<number, number>(near);
   /** Rows of policies by ledger, kind and sort, in order: a state that is loaded has them in the same. */
   readonly #policies = new LongMap<number, number[]>(near);
-  #remembered = new LongMap<number, unknown>(scatteredAddress);
-  #held = 0;
-  readonly #heldMax: number;
+  /** What is compiled from records. */
+  readonly remembered: Remembered;
 
   constructor(cacheShare = 1) {
-    this.#heldMax = REMEMBERED_MAX * cacheShare;
+    this.remembered = new Remembered(REMEMBERED_MAX * cacheShare);
   }
 
   /** A schema or policy is new, or has a new version. */
@@ -51,7 +52,7 @@ export class Norms {
     this.dropped(row);
     const sort = kind === Kind.schema ? -1 : SORTS.indexOf(String(value.schema));
     if (kind !== Kind.schema && sort < 0) return;
-    const norm: Norm = { ledger, sort, kind: kindNumber(value.record) };
+    const norm: Norm = { ledger, sort, kind: kindNumber(value.record), size: -1 };
     this.#norms.set(row, norm);
     const key = keyOf(ledger, norm.kind, sort);
     if (sort < 0) this.#schemas.set(key, (this.#schemas.get(key) ?? 0) + 1);
@@ -103,17 +104,11 @@ export class Norms {
     return rows.length >= POLICIES_MAX && !rows.includes(row);
   }
 
-  /** What `make` makes of the record whose newest entry lies at `at`, of `held` bytes; made once, as long as there is room. */
-  remember<T>(at: number, make: () => { value: T; held: number }): T {
-    if (this.#remembered.has(at)) return this.#remembered.get(at) as T;
-    const { value, held } = make();
-    if (this.#held + held > this.#heldMax) {
-      this.#remembered = new LongMap(scatteredAddress);
-      this.#held = 0;
-    }
-    this.#held += held;
-    this.#remembered.set(at, value);
-    return value;
+  /** Characters of the policy in this row; `read` tells those of the version that there is, and is asked once for each. */
+  sizeOf(row: number, read: () => number): number {
+    const norm = this.#norms.get(row)!;
+    if (norm.size < 0) norm.size = read();
+    return norm.size;
   }
 }
 

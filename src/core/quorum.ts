@@ -46,6 +46,13 @@ interface Line {
 /** The lines of a quorum; none where any one key will do. */
 export type Seats = readonly Line[];
 
+/**
+ * Characters of a policy from here on take effort of their own, so many with that of one look, before it is read: compiling
+ * them takes as long as looking. What all policies may take together is some 800 000 so.
+ */
+const USUAL_CHARS = 1024;
+const LONG_CHARS_PER_EFFORT = 4;
+
 /** Keys beyond these are not looked at: a quorum has far fewer seats. */
 const VOTERS_MAX = 256;
 
@@ -225,8 +232,10 @@ export function policiesFor<V, R extends WordRule>(
   const found: RulesByWord<R>[] = [];
   let view: object | null = null;
   for (const row of rows) {
-    const { filters, rules, size } = policyAt(state, row, compile);
-    effort.left -= 1 + size / CHARS_PER_EFFORT;
+    const at = state.rows.at.get(row);
+    effort.left -= readingEffort(state.norms.sizeOf(row, () => versionAt(state, at).entry.data.length));
+    if (effort.left < 0) return [];
+    const { filters, rules } = policyAt(state, ledger, at, compile);
     if (filters.length > 0 && view === null) {
       effort.left -= record.entry.data.length / CHARS_PER_EFFORT;
       view = sceneView(record);
@@ -238,14 +247,17 @@ export function policiesFor<V, R extends WordRule>(
   return found.length === 0 ? null : found;
 }
 
-function policyAt<V, R extends WordRule>(state: State, row: number, compile: (value: V) => R) {
-  const at = state.rows.at.get(row);
-  return state.norms.remember(at, () => {
+/** The effort of looking at a policy of so many characters: whether it is remembered or not, so that the same books come to the same. */
+function readingEffort(chars: number): number {
+  return 1 + chars / CHARS_PER_EFFORT + Math.max(chars - USUAL_CHARS, 0) / LONG_CHARS_PER_EFFORT;
+}
+
+function policyAt<V, R extends WordRule>(state: State, ledger: number, at: number, compile: (value: V) => R) {
+  return state.norms.remembered.get(ledger, at, () => {
     const { entry } = versionAt(state, at);
     const { values, filter } = membersOf(entry.data, ['values', 'filter']) as unknown as PolicyJson<V>;
-    const size = entry.data.length;
-    const value = { filters: compileFilters(filter), rules: byWord(values.map(compile)), size };
-    return { value, held: BYTES_PER_CHAR * size };
+    const value = { filters: compileFilters(filter), rules: byWord(values.map(compile)) };
+    return { value, held: BYTES_PER_CHAR * entry.data.length };
   });
 }
 

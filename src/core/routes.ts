@@ -55,7 +55,7 @@ export class Participants {
     if (known !== undefined) return known;
     const { norms, rows } = this.#state;
     const at = rows.at.get(row);
-    const participant = norms.remember(at, () => this.#read(at));
+    const participant = norms.remembered.get(rows.ledger.get(row), at, () => this.#read(at));
     this.effort.left -= 1 + participant.size / CHARS_PER_EFFORT;
     this.#known.set(row, participant);
     return participant;

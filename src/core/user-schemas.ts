@@ -47,7 +47,7 @@ export function misfit(state: State, command: CreateCommand | UpdateCommand): Re
     return BOUND.includes(kind) ? refuseShape([unnamed(kind, schema)]) : null;
   }
   const at = state.rows.at.get(named);
-  const check = norms.remember(at, () => {
+  const check = norms.remembered.get(ledger, at, () => {
     const { data } = versionAt(state, at).entry;
     const made = state.compileSchema(data);
     return 'check' in made ? { value: made.check, held: made.held } : { value: UNUSABLE, held: data.length };

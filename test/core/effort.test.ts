@@ -397,6 +397,35 @@ describe('policies that take long', () => {
     });
   });
 
+  describe('are read as far as there is effort, which they take by their length', () => {
+    /** So many policies of so many values, the last of which lets the key say it; and how many of them a proof has compiled. */
+    const compiledBy = (count: number, values: number) => {
+      const books = openBooks();
+      make(books, Kind.wallet, { handle: 'w' });
+      for (let n = 0; n < count; n++) {
+        const others = times(values, { status: `s${n}`, signer: { $in: [{ handle: 'x' }, { handle: 'y' }] } });
+        const all = [...others, { status: 'gold', signer: only(n === count - 1 ? 'a' : 'z') }];
+        make(books, Kind.policy, { handle: `p${n}`, schema: 'status', record: 'wallet', values: all });
+      }
+      const compiled = vi.spyOn(books.state.norms.remembered, 'get');
+      onTestFinished(() => compiled.mockRestore());
+      const told = [1, 2].map((n) => said(prove(books, Kind.wallet, 'w', 'a', { status: 'gold', n })));
+      expect(told[1], 'the same once they are remembered').toBe(told[0]);
+      return { told: told[0], compiled: compiled.mock.calls.length / 2 };
+    };
+
+    test('a hundred of usual length are', () => {
+      expect(compiledBy(100, 10)).toEqual({ told: 'ok', compiled: 100 });
+    });
+
+    test('not all of many long ones: a proof of 300 bytes had fourteen megabytes of them compiled', () => {
+      const { told, compiled } = compiledBy(30, 1000);
+      expect(told).toBe(VIOLATION);
+      expect(compiled).toBeGreaterThan(5);
+      expect(compiled).toBeLessThan(15);
+    });
+  });
+
   test('a status with a thousand quorums is not reached by way of the last', () => {
     const last = { status: 'gold', quorum: [{ signer: only('ab'), count: 2 }] };
     const saying = (count: number) => {
