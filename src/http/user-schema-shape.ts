@@ -25,6 +25,11 @@ const PATTERNS_MAX = 25;
 const PATTERNS_WEIGHT_MAX = PATTERNS_MAX * PATTERN_SIZE_MAX;
 /** Parts of all keywords together: names, values, schemas. Compiling takes as long as there are many. */
 const PARTS_MAX = 1500;
+/**
+ * Schemas and keywords together of a schema that is made or changed: the library makes code of each, some fifty microseconds,
+ * and whoever names a schema that is not at hand waits for that. Of a name in dependencies it makes twice as much.
+ */
+const CODE_MAX = 600;
 
 /** Members by which a node tells the validator its cost; nobody may bring them. */
 export const COST = 'ayni-cost';
@@ -122,11 +127,15 @@ export interface ReadSchema {
   keywords: number;
 }
 
-/** The schema, read, or what is wrong with it. One that is new has a bound more. */
+/** The schema, read, or what is wrong with it. One that is new has two bounds more. */
 export function readUserSchema(schema: unknown, isNew: boolean): ReadSchema | { errors: Fault[] } {
   try {
     const reader = new Reader(isNew ? PATTERNS_WEIGHT_MAX : Number.POSITIVE_INFINITY);
     const prepared = reader.read(schema);
+    if (isNew && reader.code > CODE_MAX) {
+      const what = `must not have more than ${CODE_MAX} schemas and keywords together`;
+      throw new Misfit('', 'maxItems', `${what}, where a name in dependencies counts as two`);
+    }
     const { isTrying, nodes, keywords } = reader;
     return { prepared, isTrying, nodes, keywords };
   } catch (error) {
@@ -151,6 +160,8 @@ class Reader {
   readonly #refs: { pointer: string; target: string }[] = [];
   isTrying = false;
   keywords = 0;
+  /** Names in dependencies, which are keywords too. */
+  #dependencies = 0;
   #patterns = 0;
   #parts = 0;
   readonly #weightMax: number;
@@ -164,6 +175,10 @@ class Reader {
 
   get nodes(): number {
     return this.#nodes.size;
+  }
+
+  get code(): number {
+    return this.#nodes.size + this.keywords + this.#dependencies;
   }
 
   read(schema: unknown): Schema {
@@ -231,6 +246,7 @@ class Reader {
       const size = sizeOf(keyword, value);
       // Each name in dependencies is code of its own.
       this.keywords += keyword === 'dependencies' ? size : 1;
+      if (keyword === 'dependencies') this.#dependencies += size - 1;
       this.#parts += size;
       if (this.#parts > PARTS_MAX)
         throw new Misfit(at, 'maxItems', `the schema must not have more than ${PARTS_MAX} parts`);

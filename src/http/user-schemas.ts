@@ -22,6 +22,8 @@ const WORK_MAX = 400_000;
 const TRYING_WORK_MAX = 100_000;
 /** Work that finding all errors may take, once there is one; past it, the first is told. */
 const TELLING_WORK_MAX = 10_000;
+/** Of a schema with more schemas and keywords the first error alone is told: what tells all takes twice as long to compile as the check. */
+const TELLING_CODE_MAX = 250;
 
 /** Units for one run of a pattern or format, or of a division, and how many of its steps are one more. */
 const PATTERN_UNITS = 30;
@@ -40,7 +42,7 @@ const KEPT_MAX = 256;
 const KEPT_BYTES_MAX = 64_000_000;
 /**
  * About how many bytes one takes whose errors were told, as differences of the heap tell: all but its patterns is compiled
- * twice then. Little text may come to much: each schema and keyword in it is code, and repetitions in patterns are written
+ * twice then, where all are. Little text may come to much: each schema and keyword in it is code, and repetitions in patterns are written
  * out.
  */
 const SCHEMA_BYTES = 30_000;
@@ -278,6 +280,7 @@ function compile({ prepared, isTrying, nodes, keywords }: ReadSchema, chars: num
   try {
     const patterns = createPatterns();
     const validate = createCompiler(false, patterns).compile(prepared);
+    const tellsAll = nodes + keywords <= TELLING_CODE_MAX;
     const code = SCHEMA_BYTES + NODE_BYTES * nodes + KEYWORD_BYTES * keywords + CHAR_BYTES * chars;
     /** Tells all errors; made for the first value that has one. */
     let teller: ValidateFunction | null = null;
@@ -286,11 +289,12 @@ function compile({ prepared, isTrying, nodes, keywords }: ReadSchema, chars: num
         const first = run(validate, value, workMax);
         if (first === null) return null;
         if (first === EXHAUSTED) return [TOO_MUCH_WORK];
+        if (!tellsAll) return tellErrors(first);
         teller ??= createCompiler(true, patterns).compile(prepared);
         const all = run(teller, value, TELLING_WORK_MAX);
         return tellErrors(all === null || all === EXHAUSTED ? first : all);
       },
-      held: code + patterns.held,
+      held: (tellsAll ? code : code / 2) + patterns.held,
     };
   } catch (error) {
     return { errors: [schemaError('', 'schema', (error as Error).message.slice(0, MESSAGE_CHARS_MAX))] };

@@ -517,6 +517,53 @@ describe('long lists', () => {
   });
 });
 
+describe('what compiling a schema takes has an end: one of 17 kB took two tenths of a second where a record did not fit it', () => {
+  const data = (schema: Json) => JSON.stringify({ schema });
+  /** So many schemas and keywords together, in members that all must be texts. */
+  const of = (code: number): Json => {
+    const two = Math.floor((code - 2) / 2);
+    return {
+      title: `${code}`,
+      properties: named(two, () => ({ type: 'string' })),
+      ...(code % 2 === 1 ? { minProperties: 0 } : {}),
+    };
+  };
+  const wrong = (code: number) => {
+    const made = compileUserSchema(data(of(code)));
+    if ('errors' in made) throw new Error(JSON.stringify(made.errors));
+    return made.check({ p1: 1, p2: 1, p3: 1 })?.map(({ instancePath }) => instancePath);
+  };
+
+  test('of schemas and keywords a new one has 600 together, more than that the books may have', () => {
+    const wide = (keywords: number): Json => {
+      const all = { type: 'string', minLength: 1, maxLength: 9, format: 'date', minimum: 1, maximum: 2, multipleOf: 3 };
+      const one = Object.fromEntries(Object.entries(all).slice(0, keywords % 7));
+      return { properties: { ...named(Math.floor(keywords / 7), () => all), last: one } };
+    };
+    // The whole and its one keyword, 74 members and the last, and what they ask.
+    const fitting = 600 - 2 - 75;
+    expect(compileUserSchema(data(wide(fitting)), true)).toHaveProperty('check');
+    expect(compileUserSchema(data(wide(fitting + 1)), true)).toMatchObject({
+      errors: [{ instancePath: '/data/schema', keyword: 'maxItems', message: expect.stringContaining('600 schemas') }],
+    });
+    expect(compileUserSchema(data(wide(fitting + 1)))).toHaveProperty('check');
+  });
+
+  test('a name in dependencies counts as two', () => {
+    const needing = (names: number): Json => ({ dependencies: named(names, () => ['b']) });
+    expect(compileUserSchema(data(needing(299)), true)).toHaveProperty('check');
+    expect(compileUserSchema(data(needing(300)), true)).toHaveProperty('errors');
+    expect(compileUserSchema(data(needing(300)))).toHaveProperty('check');
+  });
+
+  test('of a large one the first error alone is told, for which nothing is compiled again', () => {
+    expect(wrong(250)).toEqual(['/data/p1', '/data/p2', '/data/p3']);
+    expect(wrong(251)).toEqual(['/data/p1']);
+    const held = [250, 251].map((code) => (compileUserSchema(data(of(code))) as { held: number }).held);
+    expect(held[1]! < held[0]! * 0.6).toBe(true);
+  });
+});
+
 describe('compiled schemas are kept by what they take', () => {
   const compiled = (schema: Json) => {
     const made = compileUserSchema(JSON.stringify({ schema }));
@@ -537,8 +584,8 @@ describe('compiled schemas are kept by what they take', () => {
     expect(pattern('^\\p{L}{200}$') - pattern('^[a-z]{200}$')).toBeGreaterThan(1_500_000);
     expect(pattern('^\\pL{200}$'), 'of one letter').toBeGreaterThan(pattern('^\\p{L}{199}$'));
     expect(pattern('^[a-z]+$')).toBeLessThan(200_000);
-    const names = compiled({ dependencies: named(300, () => ['b']) }).held;
-    expect(names, 'each name is code of its own').toBeGreaterThan(300 * 1500);
+    const names = compiled({ dependencies: named(200, () => ['b']) }).held;
+    expect(names, 'each name is code of its own').toBeGreaterThan(200 * 1500);
   });
 
   test('many that take little are kept, of those that take much the last ones', () => {
