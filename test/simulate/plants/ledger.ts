@@ -100,8 +100,8 @@ export const LEDGER_PLANTS: Plant[] = [
     'lists show what was dropped',
     [
       'src/core/terms.ts',
-      'if (rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0) return -1;',
-      'if (rows.place.get(row) !== place) return -1;',
+      'return rows.place.get(row) !== place || (rows.flags.get(row) & DROPPED) !== 0;',
+      'return rows.place.get(row) !== place;',
     ],
   ],
   [
