@@ -42,7 +42,7 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   const known = new Map<number, Uint8Array>();
   let newest: LoadedSnapshot | null = null;
   const snapshots = listSnapshots(disk, directory).reverse();
-  refuseGap(directory, start.seq, snapshots[0]);
+  if (start.seq > 0) refuseGap(directory, start.seq, snapshots[0]);
   // Newest last, so that of the states only that one stays.
   for (const name of snapshots) {
     newest = loadSnapshot(disk, directory, name, verifyFrame);
