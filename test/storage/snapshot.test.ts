@@ -182,7 +182,7 @@ describe('parts that are not final', () => {
     );
     expect(snapshot?.seq).toBe(5);
     const reason = 'it changed between bytes 3012 and 6012 while it was read: its part two';
-    expect(refused).toEqual([{ file: name, reason, kind: 'other' }]);
+    expect(refused).toEqual([{ file: name, reason, kind: 'other', error: expect.any(SnapshotError) }]);
   });
 
   test('that cannot be read when it is their turn are not taken, unless that is no fault of theirs', async () => {
