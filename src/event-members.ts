@@ -4,8 +4,8 @@
  */
 import { recordAt } from './core/past.ts';
 import type { State } from './core/state.ts';
+import { Recent } from './memory/index.ts';
 import type { Sealer } from './proof/sealer.ts';
-import { Recent } from './recent.ts';
 import { viewText } from './render.ts';
 
 /** One member, made once. Events of one entry share what they have in common: there may be thousands. */

@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { Recent } from './memory/index.ts';
 import { type PeerFiles, type Term, termOfPeer } from './peer-tls.ts';
-import { Recent } from './recent.ts';
 import { errorCode } from './storage/system-error.ts';
 import { urlHost } from './url-text.ts';
 

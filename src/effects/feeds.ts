@@ -21,9 +21,8 @@ import { dataOf, namesOf, readRow } from '../core/records.ts';
 import type { Feed, State } from '../core/state.ts';
 import type { EventTexts } from '../event-texts.ts';
 import { isWanted, type LedgerEvent, type Placed, placedAt, signalsOf } from '../events.ts';
-import { LongMap, near } from '../memory/index.ts';
+import { LongMap, near, Recent } from '../memory/index.ts';
 import type { Sealer } from '../proof/sealer.ts';
-import { Recent } from '../recent.ts';
 import { Places } from '../turns.ts';
 import {
   type DeliveryView,

@@ -15,7 +15,7 @@
  * stands in line when the last who waits for it calls it off is not asked.
  */
 import { ownText } from '../core/own-text.ts';
-import { Recent } from '../recent.ts';
+import { Recent } from '../memory/index.ts';
 import type { Timer, Timers } from './timers.ts';
 
 export type Addresses = readonly { address: string; family: number }[];

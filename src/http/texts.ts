@@ -1,5 +1,5 @@
 /** Texts of records that were told lately and may be asked for again. */
-import { Recent } from '../recent.ts';
+import { Recent } from '../memory/index.ts';
 import { TextRing } from '../text-ring.ts';
 
 /** All texts of records in flat memory, where nobody says. */

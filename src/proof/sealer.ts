@@ -2,7 +2,7 @@
  * The server's own proofs as text. Ed25519 is deterministic: a proof is the same bytes whenever it is made, so the
  * ones that tell how an intent ended are made when they are first told, and kept a while.
  */
-import { Recent } from '../recent.ts';
+import { Recent } from '../memory/index.ts';
 import { proofDigestHex } from './digest.ts';
 import { encodeBase64, type KeyPair } from './keys.ts';
 import { sign } from './verify.ts';

@@ -7,6 +7,7 @@
  * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, what nobody has
  * asked for lately goes, or all.
  */
+import { Recent } from '../../memory/index.ts';
 import { Kind } from '../kinds.ts';
 import type { Skips } from '../skips.ts';
 import type { LedgerInfo } from '../state.ts';
@@ -92,60 +93,6 @@ class Room {
   }
 }
 
-/**
- * What is remembered by a key, in two generations: what is asked for again stays, and where the newer one is full the older
- * one goes. So whoever asks for much once takes little from those who ask for the same all the time.
- */
-class Generations<K, V> {
-  /** Of the newer one; the older one has had no more. */
-  readonly #max: number;
-  /** What a value takes of that, as it is now. */
-  readonly #weigh: (value: V) => number;
-  readonly #turned: () => void;
-  #taken = 0;
-  #newer = new Map<K, V>();
-  #older = new Map<K, V>();
-
-  constructor(max: number, weigh: (value: V) => number, turned = () => {}) {
-    this.#max = max / 2;
-    this.#weigh = weigh;
-    this.#turned = turned;
-  }
-
-  get(key: K): V | undefined {
-    const known = this.#newer.get(key);
-    if (known !== undefined) return known;
-    const old = this.#older.get(key);
-    if (old === undefined) return undefined;
-    this.#older.delete(key);
-    this.set(key, old);
-    return old;
-  }
-
-  set(key: K, value: V): void {
-    this.take(this.#weigh(value));
-    this.#newer.set(key, value);
-  }
-
-  /** Some value that is there takes so much more. */
-  take(more: number): void {
-    if (this.#taken + more > this.#max) {
-      this.#older = this.#newer;
-      this.#newer = new Map();
-      this.#taken = 0;
-      this.#turned();
-    }
-    this.#taken += more;
-  }
-
-  clear(): void {
-    this.#newer.clear();
-    this.#older.clear();
-    this.#taken = 0;
-    this.#turned();
-  }
-}
-
 export class AccessMemo {
   /** The server's own rules; null until they are asked for, or set. */
   server: Rules | null = null;
@@ -160,11 +107,11 @@ export class AccessMemo {
   readonly #peopleMax: number;
   readonly #peopleRoom: Room;
   /** Facts that go are still good for whoever holds them. */
-  readonly #records: Generations<number, RecordFacts>;
-  /** The lists among the facts of the newer generation. */
+  readonly #records: Recent<number, RecordFacts>;
+  /** The lists among the facts of the young records. */
   readonly #recordRules = new Set<Rules>();
-  readonly #lists: Generations<string, { readonly chars: number; readonly rules: Rules }>;
-  readonly #policies: Generations<number, PolicyPart>;
+  readonly #lists: Recent<string, { readonly chars: number; readonly rules: Rules }>;
+  readonly #policies: Recent<number, PolicyPart>;
   readonly #answerRoom: Room;
 
   constructor(cacheShare = 1) {
@@ -178,13 +125,19 @@ export class AccessMemo {
       }
     });
     this.#peopleRoom = room(PEOPLE_CHARS_MAX, () => this.#people.clear());
-    this.#records = new Generations(
+    // What took long to read is kept however much it takes: it would be read again for each intent.
+    const keepsLarge = true;
+    this.#records = new Recent(
       RECORD_WEIGHT_MAX * cacheShare,
       (facts) => 1 + (facts.owners?.length ?? 0) / OWNERS_PER_RULE + this.#ruleWeight(facts),
-      () => this.#recordRules.clear(),
+      { keepsLarge, turned: () => this.#recordRules.clear() },
     );
-    this.#lists = new Generations(LIST_CHARS_MAX * cacheShare, ({ chars, rules }) => chars + RULE_CHARS * rules.weight);
-    this.#policies = new Generations(POLICY_RULES_MAX * cacheShare, ({ values, weight }) => values.length + weight);
+    this.#lists = new Recent(LIST_CHARS_MAX * cacheShare, ({ chars, rules }) => chars + RULE_CHARS * rules.weight, {
+      keepsLarge,
+    });
+    this.#policies = new Recent(POLICY_RULES_MAX * cacheShare, ({ values, weight }) => values.length + weight, {
+      keepsLarge,
+    });
     this.#answerRoom = room(ANSWERS_MAX, () => {
       this.#records.clear();
       this.#lists.clear();
@@ -238,7 +191,7 @@ export class AccessMemo {
 
   setRecordRules(facts: RecordFacts, rules: Rules): void {
     facts.rules = rules;
-    this.#records.take(this.#ruleWeight(facts));
+    this.#records.grow(this.#ruleWeight(facts));
     this.#recordRules.add(rules);
   }
 
@@ -249,7 +202,7 @@ export class AccessMemo {
   }
 
   setOwners(facts: RecordFacts, owners: readonly Uint8Array[]): void {
-    this.#records.take(owners.length / OWNERS_PER_RULE);
+    this.#records.grow(owners.length / OWNERS_PER_RULE);
     facts.owners = owners;
   }
 

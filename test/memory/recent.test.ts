@@ -1,7 +1,7 @@
 /** A cache must tell what was put into it, keep to its bound, and not forget what is asked for all the time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Recent } from '../../src/recent.ts';
+import { Recent } from '../../src/memory/index.ts';
 
 const key = fc.nat({ max: 7 });
 const step = fc.oneof(
@@ -50,6 +50,34 @@ describe('what came up lately', () => {
       if (n % 40 === 0) expect(recent.get('asked for')).toBe(-1);
     }
     expect(recent.get('left alone')).toBeUndefined();
+  });
+
+  test('makes room where something in it grows, and tells when the young ones are gone', () => {
+    let turns = 0;
+    const recent = new Recent<string, { size: number }>(20, ({ size }) => size, { turned: () => turns++ });
+    const growing = { size: 1 };
+    recent.set('other', { size: 5 });
+    recent.set('growing', growing);
+    growing.size = 6;
+    recent.grow(5);
+    expect(turns).toBe(1);
+    // What it grew by is still counted, and what is asked for takes what it takes by now: that is another turn.
+    expect(recent.get('growing')).toBe(growing);
+    expect([turns, recent.get('other')]).toEqual([2, undefined]);
+    recent.set('next', { size: 4 });
+    expect([turns, recent.get('growing')]).toEqual([2, growing]);
+    recent.clear();
+    expect([turns, recent.get('growing'), recent.get('next')]).toEqual([3, undefined, undefined]);
+  });
+
+  test('is a large one too where those are kept, until others come', () => {
+    const recent = new Recent<string, number>(20, (size) => size, { keepsLarge: true });
+    recent.set('large', 1000);
+    for (let times = 0; times < 3; times++) expect(recent.get('large')).toBe(1000);
+    recent.set('small', 1);
+    expect([recent.get('large'), recent.get('small')]).toEqual([1000, 1]);
+    for (const next of ['one', 'two', 'three']) recent.set(next, 10);
+    expect([recent.get('large'), recent.get('small')]).toEqual([undefined, undefined]);
   });
 
   test('without room nothing is kept', () => {
