@@ -25,6 +25,7 @@ import {
 import { findLuid, indexHandle, indexHashes, indexLuid, unindexHandle } from './finding.ts';
 import { assertBalanced, assertStill } from './invariants.ts';
 import { Kind, kindRow } from './kinds.ts';
+import { pushMembership } from './memberships.ts';
 import { listOf, NONE } from './open-intents.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
 import { addSupply, countNewlyLimited, hold, move, release, setLimits, walletsNotHeld } from './postings.ts';
@@ -197,7 +198,9 @@ function applyVersion(
 ): void {
   const { rows } = state;
   const { ledger, kind } = entry;
-  pushTerms(state, ledger, kind, value, addPlace(state, row));
+  const place = addPlace(state, row);
+  pushTerms(state, ledger, kind, value, place);
+  if (kind === Kind['circle-signer']) pushMembership(state, entry.handle, place);
   if (kind === Kind.schema || kind === Kind.policy) state.norms.changed(row, ledger, kind, value);
   const kept = (hasRules(value.access) ? HAS_ACCESS : 0) | (rows.flags.get(row) & HAS_LABELS);
   if (kind === Kind.wallet) {

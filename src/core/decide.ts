@@ -5,16 +5,7 @@
  * The order of checks: the gate, existence, access, then what the record relates to, the ledger's own schemas, then
  * duplicates. Whoever may not come in does not learn what there is.
  */
-import {
-  type AccessAction,
-  forbidden,
-  isAllowed,
-  mayEnter,
-  memberHandle,
-  NO_ROW,
-  proofTarget,
-  type Target,
-} from './access/index.ts';
+import { type AccessAction, forbidden, isAllowed, mayEnter, NO_ROW, proofTarget, type Target } from './access/index.ts';
 import { equalBytes, hex } from './bytes.ts';
 import {
   type CheckCommand,
@@ -34,6 +25,7 @@ import { findHandle, findLuid } from './finding.ts';
 import { beginIntent, isAwaited, stepByCall, stepByProof } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
+import { memberHandle } from './memberships.ts';
 import { POLICIES_MAX } from './norms.ts';
 import { ProofScene } from './quorum.ts';
 import { isSameProof, namesOf, proofSize, type RecordView, readRow } from './records.ts';

@@ -10,6 +10,7 @@ import { EntryType, POSTING_WIDTH, throughAt } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { heldBy } from './intents.ts';
 import { Kind } from './kinds.ts';
+import { restoreMemberships } from './memberships.ts';
 import { NONE, type OpenIntent } from './open-intents.ts';
 import { walletsNotHeld } from './postings.ts';
 import { dataOf, entryAt, intentIn, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
@@ -81,6 +82,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra | OlderExtra, par
   restoreOwnStatuses(state);
   restoreNorms(state);
   restoreRanks(state);
+  restoreMemberships(state);
   restoreUsedProofs(state);
   return state;
 }

@@ -12,6 +12,7 @@ import { isFinal } from './entry.ts';
 import { type Filter, isStatus, matchesAll, nameOf } from './filters.ts';
 import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
+import { membershipsHead } from './memberships.ts';
 import { isoMoment } from './proofs.ts';
 import { dataOf, labelsOf, versionAt } from './records.ts';
 import type { State } from './state.ts';
@@ -24,6 +25,8 @@ interface ListRequest {
   order: 'newest' | 'oldest';
   skip: number;
   limit: number;
+  /** The luid of a circle, whose memberships alone are shown to anybody. */
+  circle?: string | undefined;
   /** Which rows are shown to whoever asks; all where it is left out. */
   isVisible?: ((row: number) => boolean) | undefined;
 }
@@ -183,7 +186,7 @@ function filterView(state: State, row: number): object {
  * is asked for. Each is checked against all filters, so an index can only save time, never change an answer.
  *
  * Where a filter asks for equality with a term, a list walks the chain of that, or what the chains of several terms have in
- * common; else all records of the kind, block by block, but for those where nobody has had the status that is asked for. A
+ * common; of memberships that of their circle; else all records of the kind, block by block, but for those where nobody has had the status that is asked for. A
  * chain leads from the newest to the oldest: for the other order it is turned round, and so is each block. Intents on their
  * way, where they are few, are looked through one by one.
  *
@@ -229,9 +232,10 @@ class Candidates {
 
   /** The cheapest way to meet every record that can pass: a function that gives row, NONE or END. */
   #begin(): () => number {
-    const { ledger, kind, filters, order } = this.#request;
+    const { ledger, kind, filters, order, circle } = this.#request;
     const handle = filters.find((filter) => filter.operator === 'eq' && nameOf(filter) === 'data.handle');
     if (handle !== undefined) return each([findHandle(this.#state, ledger, kind, String(handle.value))]);
+    if (circle !== undefined) return this.#inOrder(this.#ofCircle(circle));
     const open = this.#openRows();
     if (open !== null) return each(order === 'newest' ? open.reverse() : open);
     const terms = filters.map((filter) => termOf(kind, filter)).filter((term) => term !== null);
@@ -338,17 +342,21 @@ class Candidates {
     };
   }
 
+  #ofCircle(circle: string): () => number {
+    const { memberships } = this.#state;
+    return this.#chain(membershipsHead(this.#state, circle), 0, memberships);
+  }
+
   /** What stands on a chain from this node on, down to this place. */
-  #chain(from: number, least = 0): () => number {
-    const { terms } = this.#state;
+  #chain(from: number, least = 0, chains = this.#state.terms): () => number {
     const { ledger, kind } = this.#request;
     let node = from;
     let last = -1;
     return () => {
       if (node === 0) return END;
-      const place = terms.value(node);
+      const place = chains.value(node);
       if (place < least) return END;
-      node = terms.next(node);
+      node = chains.next(node);
       // A record may stand under a term more than once: two claims, one wallet.
       if (place === last) return NONE;
       last = place;

@@ -3,7 +3,7 @@
  * alphabet sorted by ASCII, so that luids sort by the second they were made in; the other eleven are random.
  */
 const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
-const LUID_LENGTH = 22;
+export const LUID_LENGTH = 22;
 /** A character is made of each. */
 export const LUID_RANDOM_BYTES = 11;
 const TIME_CHARACTERS = 6;

@@ -108,6 +108,8 @@ export interface State {
   readonly log: U32Column;
   /** Hashed terms (a ledger's kind, a schema, a claim's wallet …) → places, newest first. */
   readonly terms: Chains;
+  /** Hashed luids of circles → places of memberships, newest first; follows from `order`. */
+  readonly memberships: Chains;
   readonly balances: Balances;
   /** Status texts by number. */
   readonly statuses: string[];
@@ -160,7 +162,7 @@ export function structures({ rows, heap, handles, luids, order, log, terms, bala
 
 /** Bytes of memory that the books take outside V8's heap. */
 export function bytesTaken(state: State): number {
-  const all = [...structures(state), state.tokens, state.usedProofs];
+  const all = [...structures(state), state.tokens, state.usedProofs, state.memberships];
   return all.reduce((sum, { taken }) => sum + taken, 0);
 }
 
@@ -182,6 +184,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     order: new U32Column('order', true, pageRows),
     log: new U32Column('log', true, pageRows),
     terms: new Chains('terms', { segments }, pageRows),
+    memberships: new Chains('memberships', { segments }, pageRows),
     balances: new Balances(hashSeed, sizes),
     statuses: [],
     ledgers: [{ row: -1, handle: '', config: {} }],

@@ -1,11 +1,11 @@
 /**
  * Signers join circles and leave them. A membership is a signed record `{circle, signer}`, reached through its circle.
  */
-import { memberHandle } from '../core/access/index.ts';
 import type { CreateCommand, DropCommand } from '../core/command.ts';
 import { findHandle, findRecord } from '../core/finding.ts';
 import { Kind } from '../core/kinds.ts';
 import { isLuid } from '../core/luid.ts';
+import { isOfCircle, memberHandle } from '../core/memberships.ts';
 import { createdCustom } from '../core/proofs.ts';
 import { namesOf, readRow, type VersionEntry } from '../core/records.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -61,9 +61,8 @@ export function listSigners(call: Call): void {
   const query = parseQuery(request.query, null, house.pageLimitMax);
   if (isRefusal(query)) return refuseDurable(call, query);
   const { luid } = namesOf(house.state, row);
-  // Memberships of all circles are looked at: of each its names alone are read.
-  const isMember = (member: number) => namesOf(house.state, member).handle.startsWith(luid);
-  sendListing(call, MEMBER, query, () => isMember);
+  const isVisible = (member: number) => isOfCircle(house.state, member, luid);
+  sendListing(call, MEMBER, query, () => isVisible, { circle: luid });
 }
 
 /**

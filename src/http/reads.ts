@@ -154,14 +154,15 @@ export function listRecords(call: Call): void {
 
 /**
  * Answers with a page of the records of a kind. `visible` is asked again at the end: a walk may outlast a rule.
- * Where `isPageTold` is false the envelope leaves out which page it is.
+ * Where `isPageTold` is false the envelope leaves out which page it is. `circle`: where memberships of that one alone are
+ * visible, its luid.
  */
 export function sendListing(
   call: Call,
   kind: Kind,
   query: ListQuery,
   visible: () => ((row: number) => boolean) | undefined,
-  isPageTold = true,
+  { isPageTold = true, circle }: { isPageTold?: boolean; circle?: string } = {},
 ): void {
   const { house } = call;
   const { index, limit } = query.page;
@@ -172,6 +173,7 @@ export function sendListing(
     order: query.order,
     skip: index * limit,
     limit,
+    circle,
     isVisible: visible(),
   });
   walkList(call, (pause) => {

@@ -144,5 +144,5 @@ export function listWalletAnchors(call: Call): void {
   if (isRefusal(query)) return refuseDurable(call, query);
   const { handle } = namesOf(house.state, row);
   const filters: Filter[] = [{ path: ['data', 'wallet'], operator: 'eq', value: handle }, ...query.filters];
-  sendListing(call, Kind.anchor, { ...query, filters }, () => visibleRows(call, Kind.anchor), false);
+  sendListing(call, Kind.anchor, { ...query, filters }, () => visibleRows(call, Kind.anchor), { isPageTold: false });
 }

@@ -4,15 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  GRANTED,
-  isAllowed,
-  isGranted,
-  mayEnter,
-  memberHandle,
-  NO_ROW,
-  setServerRules,
-} from '../../src/core/access/index.ts';
+import { GRANTED, isAllowed, isGranted, mayEnter, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
 import type { People } from '../../src/core/access/people.ts';
@@ -20,6 +12,7 @@ import type { PolicyPart, Rules } from '../../src/core/access/rules.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { memberHandle } from '../../src/core/memberships.ts';
 import { readRow } from '../../src/core/records.ts';
 import type { State } from '../../src/core/state.ts';
 import { heldBytes } from '../support/collect.ts';

@@ -4,13 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { GRANTED, memberHandle } from '../../src/core/access/index.ts';
+import { GRANTED } from '../../src/core/access/index.ts';
 import { apply } from '../../src/core/apply.ts';
 import type { Command } from '../../src/core/command.ts';
 import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
 import { type Entry, EntryType, type StoredProof } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { memberHandle } from '../../src/core/memberships.ts';
 import { readRow } from '../../src/core/records.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { replayed } from '../../src/core/replays.ts';

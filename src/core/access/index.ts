@@ -36,7 +36,6 @@ import { compileList, compilePolicies } from './policies.ts';
 import { holds, type RecordScene, type Rules } from './rules.ts';
 
 export { type AccessAction, type Bearer, type Caller, GRANTED, NOBODY, proofTarget, type Target } from './caller.ts';
-export { memberHandle } from './people.ts';
 export { targetOf } from './rules.ts';
 
 /** A record as it is about to be: one that is being made is nobody's yet, so whoever signs it owns it. */

@@ -7,6 +7,7 @@
 import { base64 } from '../bytes.ts';
 import { findHandle } from '../finding.ts';
 import { Kind } from '../kinds.ts';
+import { memberHandle } from '../memberships.ts';
 import { dataOf, entryAt, type VersionEntry, versionAddress, versionAt } from '../records.ts';
 import type { State } from '../state.ts';
 import { KeyMap } from './key-map.ts';
@@ -221,9 +222,4 @@ function circleLuid(state: State, ledger: number, handle: string): string | null
   circles.set(handle, luid);
   state.memo.holdPeople(CIRCLE_CHARS + handle.length);
   return luid;
-}
-
-/** The handle of a membership: both luids, which no path and no rule can name. */
-export function memberHandle(circle: string, signer: string): string {
-  return circle + signer;
 }
