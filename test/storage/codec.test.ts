@@ -140,7 +140,7 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
       type: fc.constant(EntryType.intent),
       ...base,
       ...signed,
-      thread: fc.option(text),
+      thread: fc.option(text.filter((name) => name !== '')),
       outcome,
       keyed: fc.option(keyed),
     })
