@@ -175,12 +175,14 @@ describe('an answer in parts', () => {
     line.socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
     const held = () => server.held().find(([of]) => of === 'answers')![1];
     await until(() => held() > whole.length / 4);
+    let isSlow = true;
     const drip = setInterval(() => {
       line.socket.resume();
-      setTimeout(() => line.socket.pause(), 1);
+      setTimeout(() => isSlow && line.socket.pause(), 1);
     }, 10);
     await until(() => held() === 0);
     clearInterval(drip);
+    isSlow = false;
     line.socket.resume();
     const bodyIn = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
     await until(() => bodyIn(line.text()).length >= whole.length || line.isClosed());
