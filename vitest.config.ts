@@ -55,6 +55,7 @@ export default defineConfig({
     ...(!isWhole && { tagsFilter: [`!${SLOW.name}`] }),
     sequence: { sequencer: LongestFirst },
     globalSetup: `${dist}/test/support/temporary.js`,
+    setupFiles: `${dist}/test/support/fetch.js`,
     // What the build made is loaded as it is; only the files with the tests themselves need vitest's hand.
     server: { deps: { external: [new RegExp(`/${dist}/(?!test/.*\\.test\\.js)`)] } },
     projects: [
