@@ -337,6 +337,41 @@ describe('rules of records take what reading them takes', () => {
     expect(1000 - left).toBeLessThan(chars / 64 + 20);
   });
 
+  test.each([
+    ['usual ones, to all', 1, 20, 20],
+    ['seven megabytes for each record, to a few', 7, 3, 7],
+  ])('and so do policies that they name: %s', (_, megabytes, least, most) => {
+    const books = Books.open();
+    books.create(Kind.ledger, { handle: 'own', access: [{ action: 'access', record: 'any' }] }, 0);
+    const values = [
+      { action: 'update', signer: { custom: { text: 'x'.repeat(megabytes === 1 ? 10_000 : 1_000_000) } } },
+    ];
+    for (let n = 0; n < megabytes; n++)
+      books.create(Kind.policy, { handle: `p${n}`, schema: 'access', record: 'any', values }, 2, GRANTED);
+    books.create(Kind.policy, { handle: 'last', schema: 'access', record: 'any', values: [last] }, 2, GRANTED);
+    const names = [...times(megabytes, 0).map((_, n) => `p${n}`), 'last'];
+    const rows = times(20, 0).map((_, n) => {
+      books.create(
+        Kind.wallet,
+        { handle: `w${n}`, access: [{ policy: { $in: names } }, { action: `${n}` }] },
+        2,
+        GRANTED,
+      );
+      return findHandle(books.state, 2, Kind.wallet, `w${n}`);
+    });
+    const caller = { keys: [key], bearer: null };
+    const ask = () => {
+      const budget = { left: 10_000_000 };
+      return rows.map((row) => isGranted(books.state, 2, 'spend', Kind.wallet, row, caller, null, budget));
+    };
+    const answers = ask();
+    const granted = answers.filter((is) => is).length;
+    expect(granted).toBeGreaterThanOrEqual(least);
+    expect(granted).toBeLessThanOrEqual(most);
+    expect(answers).toEqual(answers.map((_, n) => n < granted));
+    expect(ask()).toEqual(answers);
+  });
+
   test('a list is not compiled for an action that it does not name: each read of such a wallet did that', () => {
     const { state, ask } = open(3, (n) => long(n, 100));
     expect(ask(state, 'read', 10_000_000)).toMatchObject({ answers: [false, false, false], count: 0 });

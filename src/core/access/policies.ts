@@ -42,6 +42,12 @@ const RULES_MAX = 10_000;
 const TEXT_MAX = 8000;
 /** Rules that are taken over with the effort of one visit. */
 const RULES_PER_VISIT = 16;
+/**
+ * Kilobytes beyond these take the effort of so many visits each, whether they are remembered or not: reading and compiling
+ * them takes as long. Policies of usual length take what they always took.
+ */
+const USUAL_TEXT = 64;
+const VISITS_PER_TEXT = 256;
 
 /**
  * A list of rules as it stands in a record, a ledger or the configuration; `cost` is the effort of having read it. What
@@ -96,8 +102,9 @@ class ListBuilder {
 
   build(place: Place, cost: number): Rules {
     const epoch = this.#state.memo.policyEpoch(this.#ledger);
-    const effort = cost + this.#listVisits + this.#rules.length / RULES_PER_VISIT;
-    return new Rules(place, this.#rules, this.isLinked, epoch, effort, this.#parts);
+    const long = Math.max(this.#text - USUAL_TEXT, 0);
+    const visits = this.#listVisits + this.#rules.length / RULES_PER_VISIT + VISITS_PER_TEXT * long;
+    return new Rules(place, this.#rules, this.isLinked, epoch, cost + visits, this.#parts);
   }
 
   /** Whether nothing that is added counts any more. */
