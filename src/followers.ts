@@ -22,12 +22,13 @@ import { join } from 'node:path';
 import { FOLLOWERS_MAX } from './config.ts';
 import type { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
+import { verifyBy } from './proof/verify.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
-import { SEGMENT_HEADER_BYTES, segmentSeq } from './storage/format.ts';
+import { SEGMENT_HEADER_BYTES, segmentSeq, type VerifyHash } from './storage/format.ts';
 import type { Journal } from './storage/journal.ts';
-import { isPartName, snapshotSeq } from './storage/snapshot-format.ts';
-import { listSnapshots } from './storage/snapshot-reader.ts';
+import { isPartName, SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
+import { checkFoot } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 import { Wait } from './wait.ts';
 
@@ -95,6 +96,9 @@ export class NotCopiedError extends Error {
 
 export class Followers {
   readonly #options: FollowersOptions;
+  readonly #verify: VerifyHash;
+  /** Names of the snapshots that were there when last somebody asked, and are found to be this server's. */
+  #ownSnapshots: ReadonlySet<string> = new Set();
   readonly #followers = new Map<string, Follower>();
   /** Those of whom nothing was heard for a while, the last to be silent last. */
   readonly #silent = new Map<string, Heard>();
@@ -117,6 +121,7 @@ export class Followers {
 
   constructor(options: FollowersOptions) {
     this.#options = options;
+    this.#verify = verifyBy(options.key);
     this.wait = new Wait({
       stopwatch: () => performance.now(),
       late: () => this.#tellLate(),
@@ -236,9 +241,10 @@ export class Followers {
   }
 
   /** Listens, to `peers` alone where there are any; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
-  listen(at: { host: string; port: number }, peers: PeerFiles | null = null): Promise<SidePort> {
+  async listen(at: { host: string; port: number }, peers: PeerFiles | null = null): Promise<SidePort> {
     const { disk, directory, tell } = this.#options;
-    this.tookSnapshot(Math.max(0, ...listSnapshots(disk, directory).map(snapshotSeq)));
+    const snapshots = await this.#ownOf(disk.readdir(directory));
+    this.tookSnapshot(Math.max(this.#newestSnapshot, ...snapshots.map(snapshotSeq)));
     const limits = { connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
     const answering = new WeakMap<Socket, ServerResponse>();
     return openSidePort({ ...at, ...limits, flag: '--followers', peers, tell }, (request, response) => {
@@ -266,7 +272,7 @@ export class Followers {
     const [, books, name = '', ...rest] = pathname.split('/');
     if (request.method !== 'GET' || books !== 'books' || rest.length > 0) return void response.writeHead(404).end();
     const isStrange = this.#hear(searchParams, response);
-    if (name === '') return void response.end(JSON.stringify(this.#list()));
+    if (name === '') return void response.end(JSON.stringify(await this.#list()));
     if (isStrange) return void response.writeHead(409).end();
     const from = Number(searchParams.get('from') ?? 0);
     const to = Number(searchParams.get('to') ?? Number.MAX_SAFE_INTEGER);
@@ -342,14 +348,37 @@ export class Followers {
     );
   }
 
-  #list(): BooksListed {
+  async #list(): Promise<BooksListed> {
     const { disk, directory, key } = this.#options;
+    // All of one moment: a segment goes once a snapshot stands for it.
     const names = disk.readdir(directory);
-    return {
-      server: encodeBase64(key),
-      segments: names.filter((name) => this.#isDurableSegment(name)),
-      snapshots: names.filter((name) => snapshotSeq(name) >= 0),
-    };
+    const segments = names.filter((name) => this.#isDurableSegment(name));
+    return { server: encodeBase64(key), segments, snapshots: await this.#ownOf(names) };
+  }
+
+  /**
+   * This server's snapshots among these names. What another key has signed is never removed from beside them, and whoever
+   * follows would be stopped by it for ever.
+   */
+  async #ownOf(names: readonly string[]): Promise<string[]> {
+    const own: string[] = [];
+    for (const name of names) {
+      if (snapshotSeq(name) >= 0 && (this.#ownSnapshots.has(name) || (await this.#isOwn(name)))) own.push(name);
+    }
+    this.#ownSnapshots = new Set(own);
+    return own;
+  }
+
+  /** Where the disk does not give it, it is not handed out either, and is asked for again the next time. */
+  async #isOwn(name: string): Promise<boolean> {
+    const { disk, directory } = this.#options;
+    try {
+      await checkFoot(disk, join(directory, name), this.#verify);
+      return true;
+    } catch (error) {
+      if (error instanceof SnapshotError || errorCode(error as Error) !== '') return false;
+      throw error;
+    }
   }
 
   /** One that is being made has its name before it has its place in the books. */

@@ -23,14 +23,7 @@ import {
   SnapshotError,
   snapshotSeq,
 } from './snapshot-format.ts';
-import {
-  listSnapshots,
-  NOT_OURS_TO_READ,
-  readFoot,
-  readFootAhead,
-  readOutline,
-  readOutlineAhead,
-} from './snapshot-reader.ts';
+import { checkFoot, listSnapshots, NOT_OURS_TO_READ, readOutline, readOutlineAhead } from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
 type PruneOptions = Pick<SnapshotOptions, 'verify' | 'refused'>;
@@ -118,14 +111,8 @@ async function standing(
 /** Whether another key has signed it, also where nobody can tell: this user may not read it, say. */
 async function mayBeOthers(disk: Disk, path: string, verify: VerifyHash): Promise<boolean> {
   try {
-    const file = disk.open(path, 'read');
-    try {
-      await readFootAhead(file);
-      readFoot(file, verify);
-      return false;
-    } finally {
-      file.close();
-    }
+    await checkFoot(disk, path, verify);
+    return false;
   } catch (error) {
     if (error instanceof SnapshotError) return error.kind === 'unsigned';
     if (errorCode(error) === '') throw error;

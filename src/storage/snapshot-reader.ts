@@ -178,7 +178,18 @@ export async function readFootAhead(file: DiskFile): Promise<Buffer | null> {
   return foot;
 }
 
-/** The same for what `readOutline` reads. */
+/** Throws SnapshotError where the foot of a snapshot is not one that this server has signed, and what the disk throws. */
+export async function checkFoot(disk: Disk, path: string, verify: VerifyHash): Promise<void> {
+  const file = disk.open(path, 'read');
+  try {
+    await readFootAhead(file);
+    readFoot(file, verify);
+  } finally {
+    file.close();
+  }
+}
+
+/** Has the system read what `readOutline` reads. */
 export async function readOutlineAhead(file: DiskFile): Promise<void> {
   const foot = await readFootAhead(file);
   if (foot === null) return;

@@ -8,6 +8,8 @@ import { Copy } from '../../src/cli/follow/copy.ts';
 import { StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { AwayError } from '../../src/cli/follow/source.ts';
 import type { BooksListed } from '../../src/followers.ts';
+import { keyPairFromSecret } from '../../src/proof/keys.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
 import type { Done } from '../../src/storage/disk.ts';
 import {
   type Disk,
@@ -30,6 +32,7 @@ import { JOURNAL_START, type JournalEnd } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { DIRECTORY, House, signHash, verifyHash } from '../engine/house.ts';
@@ -78,6 +81,52 @@ describe('a copy that is begun', () => {
     await catchUp(copy, source);
     expect(copy.end!.seq).toBe(house.journal.position.seq);
     copy.close();
+  });
+});
+
+describe('snapshots that another key has signed, or that are not whole', () => {
+  /** A snapshot of other books, as that of this entry. */
+  async function ofOthers(disk: Disk, seq: number): Promise<void> {
+    const others = new FakeDisk(3);
+    const { position } = (await lived('one')).journal;
+    const key = keyPairFromSecret(Buffer.alloc(32, 9));
+    const content = { ...position, seq, extra: new Uint8Array(1), parts: [] };
+    const signed = { sign: (hash: Uint8Array) => sign(hash, key), verify: verifyBy(key.public) };
+    others.mkdir(DIRECTORY);
+    await takeSnapshot(others, DIRECTORY, content, signed);
+    writeWhole(disk, join(DIRECTORY, snapshotName(seq)), others.bytesOf(join(DIRECTORY, snapshotName(seq))));
+  }
+
+  test.each(['before', 'behind'])('and stand %s those of these books keep nobody from following', async (where) => {
+    const house = await lived('pruned');
+    await ofOthers(house.disk, where === 'before' ? 1 : house.journal.position.seq);
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const copy = await followOnce(disk, url);
+    const end = house.journal.position.seq;
+    for (let n = 0; n < 2; n++) {
+      await moves(house, `later-${n}`);
+      await house.takeSnapshot();
+    }
+    const again = await followOnce(disk, url);
+    expect([copy.end!.seq, again.end!.seq]).toEqual([end, house.journal.position.seq]);
+    expect(again.newestSnapshot).toBe(house.journal.position.seq);
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('are not told of', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const { snapshots } = await sourceOf(url).list();
+    await ofOthers(house.disk, 1);
+    house.disk.put(join(DIRECTORY, snapshotName(2)), Buffer.alloc(100));
+    expect((await sourceOf(url).list()).snapshots).toEqual(snapshots);
+    await ofOthers(house.disk, 1000);
+    const later = await openTo(house);
+    const source = sourceOf(later.url);
+    expect((await source.list()).snapshots).toEqual(snapshots);
+    await source.fetch(snapshots[0]!, { from: 0, waits: false });
+    expect(source.newestSnapshot).toBe(snapshotSeq(snapshots.at(-1)!));
   });
 });
 

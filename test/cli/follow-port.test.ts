@@ -13,7 +13,7 @@ import type { BooksListed } from '../../src/followers.ts';
 import { type Done, type OpenMode, realDisk } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { JOURNAL_START, Journal } from '../../src/storage/journal.ts';
-import { snapshotName } from '../../src/storage/snapshot-format.ts';
+import { partName, snapshotName } from '../../src/storage/snapshot-format.ts';
 import { DIRECTORY, NOON, signHash } from '../engine/house.ts';
 import { lived } from '../engine/life.ts';
 import { entriesFrom } from '../storage/kit.ts';
@@ -93,7 +93,7 @@ describe('what who follows is given', () => {
   test('is nothing behind an answer that is the last on its connection, and no file stays open for it', async () => {
     const house = await lived('whole');
     const { disk } = house;
-    const name = snapshotName(1);
+    const name = partName('pages-0', Buffer.alloc(32));
     disk.put(join(DIRECTORY, name), Buffer.alloc(3 << 20));
     const opened: string[] = [];
     const open = disk.open.bind(disk);
