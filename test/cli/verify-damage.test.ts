@@ -1,14 +1,17 @@
 /**
  * The audit against every kind of damage: each file of the books, each part that may be missing or cut.
  */
-import { readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findingText } from '../../src/cli/audit/finding.ts';
 import { loadSnapshot } from '../../src/cli/audit/snapshots.ts';
+import { keyPairFromSecret } from '../../src/proof/keys.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { type Disk, type DiskFile, realDisk } from '../../src/storage/disk.ts';
 import { FORMAT_VERSION, readSegmentHeader, writeSegmentHeader } from '../../src/storage/format.ts';
-import { SNAPSHOT_HEADER_BYTES } from '../../src/storage/snapshot-format.ts';
+import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { SNAPSHOT_HEADER_BYTES, snapshotName } from '../../src/storage/snapshot-format.ts';
 import type { Json } from '../support/client.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
@@ -231,9 +234,25 @@ test('a first segment that is gone is told by a copy as by an audit: which file,
   expect(finding).toMatchObject({
     file: join(directory, second!),
     byte: 0,
-    what: expect.stringMatching(/^entries up to/),
+    // The newest snapshot holds them: a start begins there.
+    what: expect.stringMatching(
+      /^entries up to \d+ are missing: no segment goes on where snapshot-\d+\.ays, the oldest/,
+    ),
   });
   const copy = fresh();
   const { code, out } = await ayni('backup', directory, copy);
   expect([code, out]).toEqual([1, expect.stringContaining(findingText({ ...finding!, file: join(copy, second!) }))]);
+});
+
+test('a snapshot of other books, older than the journal, is what a copy is told to have, and not that entries are missing', async () => {
+  const directory = copyOf(pruned);
+  const others = fresh();
+  mkdirSync(others);
+  const key = keyPairFromSecret(Buffer.alloc(32, 9));
+  const content = { seq: 1, chain: new Uint8Array(32), moment: 0, extra: new Uint8Array(1), parts: [] };
+  await takeSnapshot(realDisk, others, content, { sign: (hash) => sign(hash, key), verify: verifyBy(key.public) });
+  const name = snapshotName(1);
+  copyFileSync(join(others, name), join(directory, name));
+  const { code, out } = await ayni('backup', directory, fresh());
+  expect([code, out]).toEqual([1, expect.stringMatching(new RegExp(`LIE: .*${name}, .*not signed by this server`))]);
 });

@@ -42,12 +42,13 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
   const known = new Map<number, Uint8Array>();
   let newest: LoadedSnapshot | null = null;
   const snapshots = listSnapshots(disk, directory).reverse();
-  if (start.seq > 0) refuseGap(directory, start.seq, snapshots[0]);
   // Newest last, so that of the states only that one stays.
   for (const name of snapshots) {
     newest = loadSnapshot(disk, directory, name, verifyFrame);
     known.set(newest.seq, newest.chain);
   }
+  // Where one of them is somebody else's, or not whole, that matters more, and says nothing of what the others reach.
+  if (start.seq > 0) refuseGap(directory, start.seq, snapshots[0]);
   const meet = ({ seq, chain }: JournalPosition) => {
     const stated = known.get(seq);
     known.delete(seq);

@@ -44,6 +44,11 @@ export function loadSnapshot(
 /** Throws FoundError where the journal begins only after entry `seq`, and the oldest snapshot there is does not reach it. */
 export function refuseGap(directory: string, seq: number, oldest: string | undefined): asserts oldest is string {
   if (oldest !== undefined && snapshotSeq(oldest) >= seq) return;
-  const what = `entries up to ${seq} are missing: neither a segment nor a snapshot holds them`;
+  // A newer one, from which a start begins, may hold them.
+  const why =
+    oldest === undefined
+      ? 'neither a segment nor a snapshot holds them'
+      : `no segment goes on where ${oldest}, the oldest snapshot, ends`;
+  const what = `entries up to ${seq} are missing: ${why}`;
   throw new FoundError('damage', { file: join(directory, segmentName(seq + 1)), byte: 0 }, what);
 }
