@@ -27,8 +27,8 @@ import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
 import { SEGMENT_HEADER_BYTES, segmentSeq, type VerifyHash } from './storage/format.ts';
 import type { Journal } from './storage/journal.ts';
-import { isPartName, SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
-import { checkFoot } from './storage/snapshot-reader.ts';
+import { isPartName, SnapshotError, snapshotName, snapshotSeq } from './storage/snapshot-format.ts';
+import { checkFoot, type RefusedSnapshot } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 import { Wait } from './wait.ts';
 
@@ -38,6 +38,8 @@ export interface FollowersOptions {
   journal: Journal;
   /** The server's public key. */
   key: Uint8Array;
+  /** Snapshots that the start could not use. */
+  refused?: readonly Pick<RefusedSnapshot, 'file'>[];
   /** For the operator. */
   tell: (text: string) => void;
   /** How long a request for what is not there yet waits. */
@@ -97,6 +99,8 @@ export class NotCopiedError extends Error {
 export class Followers {
   readonly #options: FollowersOptions;
   readonly #verify: VerifyHash;
+  /** Names of those that the start could not use, until others are taken in their places. */
+  readonly #refused: Set<string>;
   /** Names of the snapshots that were there when last somebody asked, and are found to be this server's. */
   #ownSnapshots: ReadonlySet<string> = new Set();
   readonly #followers = new Map<string, Follower>();
@@ -122,6 +126,7 @@ export class Followers {
   constructor(options: FollowersOptions) {
     this.#options = options;
     this.#verify = verifyBy(options.key);
+    this.#refused = new Set(options.refused?.map(({ file }) => file));
     this.wait = new Wait({
       stopwatch: () => performance.now(),
       late: () => this.#tellLate(),
@@ -153,6 +158,7 @@ export class Followers {
 
   /** There is a snapshot after this entry. */
   tookSnapshot(seq: number): void {
+    this.#refused.delete(snapshotName(seq));
     this.#newestSnapshot = seq;
     this.look();
   }
@@ -244,7 +250,7 @@ export class Followers {
   async listen(at: { host: string; port: number }, peers: PeerFiles | null = null): Promise<SidePort> {
     const { disk, directory, tell } = this.#options;
     const snapshots = await this.#ownOf(disk.readdir(directory));
-    this.tookSnapshot(Math.max(this.#newestSnapshot, ...snapshots.map(snapshotSeq)));
+    this.#newestSnapshot = Math.max(this.#newestSnapshot, ...snapshots.map(snapshotSeq));
     const limits = { connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
     const answering = new WeakMap<Socket, ServerResponse>();
     return openSidePort({ ...at, ...limits, flag: '--followers', peers, tell }, (request, response) => {
@@ -357,13 +363,15 @@ export class Followers {
   }
 
   /**
-   * This server's snapshots among these names. What another key has signed is never removed from beside them, and whoever
-   * follows would be stopped by it for ever.
+   * This server's snapshots among these names, but for those that it knows to be of no use. What another key has signed is
+   * never removed from beside them, what is damaged not before the next one is taken, and whoever follows would be stopped by
+   * it until then.
    */
   async #ownOf(names: readonly string[]): Promise<string[]> {
     const own: string[] = [];
     for (const name of names) {
-      if (snapshotSeq(name) >= 0 && (this.#ownSnapshots.has(name) || (await this.#isOwn(name)))) own.push(name);
+      if (snapshotSeq(name) < 0 || this.#refused.has(name)) continue;
+      if (this.#ownSnapshots.has(name) || (await this.#isOwn(name))) own.push(name);
     }
     this.#ownSnapshots = new Set(own);
     return own;

@@ -79,7 +79,14 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   });
   const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
   const waiters = new Waiters();
-  const followers = new Followers({ disk, directory, journal, key: server.public, tell: log.tell });
+  const followers = new Followers({
+    disk,
+    directory,
+    journal,
+    key: server.public,
+    refused: books.refused,
+    tell: log.tell,
+  });
   const sealer = new Sealer(server, state.cacheShare);
   const engine = new Engine({
     ...config,

@@ -32,7 +32,7 @@ import { JOURNAL_START, type JournalEnd } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
-import { snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
+import { SNAPSHOT_HEADER_BYTES, snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { DIRECTORY, House, signHash, verifyHash } from '../engine/house.ts';
@@ -40,7 +40,7 @@ import { live, lived, SCRIPT } from '../engine/life.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { answering } from '../support/of-test.ts';
 import { between, booksIn, COPY, catchUp, filesOf, followOnce, moves, openTo, sourceOf, untold } from './copies.ts';
-import { SOME_KEY } from './follower.ts';
+import { SOME_KEY, showTo } from './follower.ts';
 
 describe('a copy that is begun', () => {
   test.each(['whole', 'pruned'] as const)('again, of books that went on since, %s, has no gap', async (shape) => {
@@ -112,6 +112,25 @@ describe('snapshots that another key has signed, or that are not whole', () => {
     expect([copy.end!.seq, again.end!.seq]).toEqual([end, house.journal.position.seq]);
     expect(again.newestSnapshot).toBe(house.journal.position.seq);
     expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('and that the start passed over keep nobody from following, and are told of once they are taken again', async () => {
+    const house = await lived('pruned');
+    const newest = snapshotName(house.journal.position.seq);
+    await house.takeSnapshot();
+    const path = join(DIRECTORY, newest);
+    const whole = house.disk.bytesOf(path);
+    const damaged = Buffer.from(whole);
+    damaged[SNAPSHOT_HEADER_BYTES]! ^= 1;
+    house.disk.put(path, damaged);
+    const { disk, journal } = house;
+    const { url, followers } = await showTo({ disk, directory: DIRECTORY, journal, refused: [{ file: newest }] });
+    const copy = await followOnce(new FakeDisk(1), url);
+    expect([copy.end!.seq, copy.newestSnapshot]).not.toContain(0);
+    expect(copy.newestSnapshot).toBeLessThan(copy.end!.seq);
+    house.disk.put(path, whole);
+    followers.tookSnapshot(snapshotSeq(newest));
+    expect((await sourceOf(url).list()).snapshots).toContain(newest);
   });
 
   test('are not told of', async () => {

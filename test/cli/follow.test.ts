@@ -8,6 +8,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeBase64 } from '../../src/proof/keys.ts';
+import { SNAPSHOT_HEADER_BYTES } from '../../src/storage/snapshot-format.ts';
 import { SERVER } from '../engine/house.ts';
 import { crowd, judgeBooks, openAccount } from '../engine/process.ts';
 import { connect, makeKeys } from '../support/client.ts';
@@ -15,7 +16,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { AYNI, type Server, startRefused, startServer } from '../support/server.ts';
 import { SLOW, slow } from '../support/slow.ts';
-import { ayni, ayniProcess, filesIn, fillBooks, fresh } from './books.ts';
+import { ayni, ayniProcess, copyOf, filesIn, fillBooks, fresh, prunedBooks } from './books.ts';
 import { copiedWithKey, follow, portOf, serve } from './follower.ts';
 
 const PRUNING = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
@@ -53,6 +54,28 @@ describe('ayni follow', () => {
     const other = await startServer({ directory: to, flags: ['--server-key', join(directory, 'server.key')] });
     await fillBooks(other, 5);
     expect(await other.stop()).toBe(0);
+  });
+
+  test('begins a copy of books whose newest snapshot the start passed over', async () => {
+    const directory = copyOf(await prunedBooks());
+    const [older, newest] = filesIn(directory, /^snapshot/);
+    const path = join(directory, newest!);
+    const bytes = readFileSync(path);
+    bytes[SNAPSHOT_HEADER_BYTES]! ^= 1;
+    writeFileSync(path, bytes);
+    const server = await serve({ directory, flags: ['--segment-bytes-max', '12000'] });
+    expect(server.log()).toContain(`Snapshot ${newest} is not used`);
+    const to = fresh();
+    const ran = await ayniProcess(
+      'follow',
+      `http://127.0.0.1:${portOf(server)}`,
+      to,
+      '--against',
+      server.publicKey,
+      '--once',
+    );
+    expect([ran.code, filesIn(to, /^snapshot/)]).toEqual([0, [older]]);
+    expect(await server.stop()).toBe(0);
   });
 
   test('goes on where it was, whoever is killed, and is a whole beginning each time', async () => {
