@@ -59,6 +59,20 @@ test('a payment to a longer address is in the list of the wallet that it led to;
   expect([await found(`=${wallet}`), await found(`.$regex=@${wallet}$`)]).toEqual([0, 1]);
 });
 
+test('the page says of a ledger without rules that somebody may come in', async () => {
+  expect(page).toContain('without any nobody may ever come in, who made it neither');
+  const handle = unique('bare');
+  expect((await client.post('/ledgers', record({ handle }, owner))).status).toBe(201);
+  const inside = connect(server, { 'x-ledger': handle });
+  const { hash } = record({ handle }, owner);
+  for (const answer of [
+    await inside.get('/ledger'),
+    await inside.post('/wallets', record({ handle: 'mine' }, owner)),
+    await inside.put('/ledger', record({ handle, access: [{ action: 'any', record: 'any' }], parent: hash }, owner)),
+  ])
+    expect(answer.body.data.reason).toBe('auth.forbidden');
+});
+
 test('a key that no list knows changes what it shows', async () => {
   const [plain, limited] = [await client.get('/wallets'), await client.get('/wallets?limit=1&status=none')];
   expect(limited.body.data).toEqual(plain.body.data);
