@@ -38,9 +38,19 @@ export function fitYoungGeneration(): string | null {
   setFlagsFromString(`--semi-space-growth-factor=${isRoomy ? SEMI_SPACE_MIB / FIRST_SEMI_SPACE_MIB : 1}`);
   for (const flag of ['--max-semi-space-size=0', `--min-semi-space-size=${isRoomy ? 0 : OTHERS_MIB}`])
     setFlagsFromString(flag);
+  const young = semiSpaceMib();
+  if (isRoomy || young < SEMI_SPACE_MIB) return null;
+  return `V8 may take ${Math.round(bytesMax / MIB)} MiB here, which is too little for --min-semi-space-size=${young}: it will collect garbage without end. Give Node ${YOUNG_GENERATION_FLAGS.join(' ')}, or more memory.`;
+}
+
+/**
+ * How large one of V8's two such spaces is by now, mebibytes, a power of two: what is used of it and what is not. Of its size V8
+ * counts what it has asked the system for, by Node 25 little more than what is used, and both spaces where both are in use.
+ */
+export function semiSpaceMib(): number {
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!;
-  if (isRoomy || young.space_size < SEMI_SPACE_MIB * MIB) return null;
-  return `V8 may take ${Math.round(bytesMax / MIB)} MiB here, which is too little for --min-semi-space-size=${young.space_size / MIB}: it will collect garbage without end. Give Node ${YOUNG_GENERATION_FLAGS.join(' ')}, or more memory.`;
+  // Less what pages take for themselves.
+  return 2 ** Math.ceil(Math.log2((young.space_used_size + young.space_available_size) / MIB));
 }
 
 /** What does not live long takes so much at most, as V8 counts it. */

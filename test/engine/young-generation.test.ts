@@ -31,13 +31,11 @@ function measureOtherThread(keep: string): number {
 
 /** Prints how large the first thread's becomes, MiB, what is said at the start, and what may live long, MiB. */
 const FIRST = `
-  import(process.env.MODULE).then(({ fitYoungGeneration, longLivedBytesMax }) => {
+  import(process.env.MODULE).then(({ fitYoungGeneration, longLivedBytesMax, semiSpaceMib }) => {
     const said = fitYoungGeneration();
     let kept = [];
     for (let i = 0; i < 3e6; i++) { if (i % 2e5 === 0) kept = []; kept.push({ i }); }
-    const young = require('v8').getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
-    // Two spaces, where both are in use.
-    console.log(JSON.stringify([young.space_size / 2 ** 20 / 2, said, longLivedBytesMax() / 2 ** 20]));
+    console.log(JSON.stringify([semiSpaceMib(), said, longLivedBytesMax() / 2 ** 20]));
   });
 `;
 
