@@ -29,8 +29,8 @@ interface Norm {
   /** Row of SORTS, or -1 for a schema. */
   sort: number;
   kind: number;
-  /** Characters of its version; -1 until somebody asks. */
-  size: number;
+  /** Of looking at its version; -1 until somebody asks. */
+  effort: number;
 }
 
 export class Norms {
@@ -52,7 +52,7 @@ export class Norms {
     this.dropped(row);
     const sort = kind === Kind.schema ? -1 : SORTS.indexOf(String(value.schema));
     if (kind !== Kind.schema && sort < 0) return;
-    const norm: Norm = { ledger, sort, kind: kindNumber(value.record), size: -1 };
+    const norm: Norm = { ledger, sort, kind: kindNumber(value.record), effort: -1 };
     this.#norms.set(row, norm);
     const key = keyOf(ledger, norm.kind, sort);
     if (sort < 0) this.#schemas.set(key, (this.#schemas.get(key) ?? 0) + 1);
@@ -104,11 +104,11 @@ export class Norms {
     return rows.length >= POLICIES_MAX && !rows.includes(row);
   }
 
-  /** Characters of the policy in this row; `read` tells those of the version that there is, and is asked once for each. */
-  sizeOf(row: number, read: () => number): number {
+  /** The effort of looking at the policy in this row; `read` tells that of the version that there is, and is asked once for each. */
+  effortOf(row: number, read: () => number): number {
     const norm = this.#norms.get(row)!;
-    if (norm.size < 0) norm.size = read();
-    return norm.size;
+    if (norm.effort < 0) norm.effort = read();
+    return norm.effort;
   }
 }
 

@@ -24,7 +24,7 @@ import { EntryType } from './entry.ts';
 import { type Effort, matchesAll } from './filters.ts';
 import { type Given, giveBefore } from './history.ts';
 import { Kind, kindRow } from './kinds.ts';
-import { membersOf, viewOf } from './members.ts';
+import { membersOf, textsOf, viewOf } from './members.ts';
 import { BYTES_PER_CHAR, type PolicySort } from './norms.ts';
 import { isoMoment } from './proofs.ts';
 import { entryAt, NO_LABELS, type RecordView, readRow, typeAt, versionAt } from './records.ts';
@@ -47,7 +47,7 @@ interface Line {
 export type Seats = readonly Line[];
 
 /**
- * Characters of a policy from here on take effort of their own, so many with that of one look, before it is read: compiling
+ * Characters of a policy's values and filter from here on take effort of their own, so many with that of one look, before it is read: compiling
  * them takes as long as looking. What all policies may take together is some 800 000 so.
  */
 const USUAL_CHARS = 1024;
@@ -233,7 +233,7 @@ export function policiesFor<V, R extends WordRule>(
   let view: object | null = null;
   for (const row of rows) {
     const at = state.rows.at.get(row);
-    effort.left -= readingEffort(state.norms.sizeOf(row, () => versionAt(state, at).entry.data.length));
+    effort.left -= state.norms.effortOf(row, () => readingEffort(versionAt(state, at).entry.data));
     if (effort.left < 0) return [];
     const { filters, rules } = policyAt(state, ledger, at, compile);
     if (filters.length > 0 && view === null) {
@@ -247,9 +247,14 @@ export function policiesFor<V, R extends WordRule>(
   return found.length === 0 ? null : found;
 }
 
-/** The effort of looking at a policy of so many characters: whether it is remembered or not, so that the same books come to the same. */
-function readingEffort(chars: number): number {
-  return 1 + chars / CHARS_PER_EFFORT + Math.max(chars - USUAL_CHARS, 0) / LONG_CHARS_PER_EFFORT;
+/**
+ * The effort of looking at a policy with this data: whether it is remembered or not, so that the same books come to the same.
+ * What is beside its values and its filter is passed by.
+ */
+function readingEffort(data: string): number {
+  const { values = '', filter = '' } = textsOf(data, ['values', 'filter']);
+  const long = Math.max(values.length + filter.length - USUAL_CHARS, 0);
+  return 1 + data.length / CHARS_PER_EFFORT + long / LONG_CHARS_PER_EFFORT;
 }
 
 function policyAt<V, R extends WordRule>(state: State, ledger: number, at: number, compile: (value: V) => R) {

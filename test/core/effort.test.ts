@@ -453,6 +453,14 @@ describe('policies that take long', () => {
       expect(compiledBy(100, 10)).toEqual({ told: 'ok', compiled: 100 });
     });
 
+    test('what is beside the values of one is not: with 800 000 characters of `custom` nobody could say anything any more', () => {
+      const books = openBooks();
+      make(books, Kind.wallet, { handle: 'w' });
+      const policy = { handle: 'p', schema: 'status', record: 'wallet', custom: { note: 'x'.repeat(900_000) } };
+      make(books, Kind.policy, { ...policy, values: [{ status: 'gold', signer: only('a') }] });
+      expect(said(prove(books, Kind.wallet, 'w', 'a', { status: 'gold' }))).toBe('ok');
+    });
+
     test('not all of many long ones: a proof of 300 bytes had fourteen megabytes of them compiled', () => {
       const { told, compiled } = compiledBy(30, 1000);
       expect(told).toBe(VIOLATION);
