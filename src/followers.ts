@@ -39,7 +39,7 @@ export interface FollowersOptions {
   /** The server's public key. */
   key: Uint8Array;
   /** Snapshots that the start could not use. */
-  refused?: readonly Pick<RefusedSnapshot, 'file'>[];
+  refused?: readonly Pick<RefusedSnapshot, 'file' | 'error'>[];
   /** For the operator. */
   tell: (text: string) => void;
   /** How long a request for what is not there yet waits. */
@@ -99,7 +99,7 @@ export class NotCopiedError extends Error {
 export class Followers {
   readonly #options: FollowersOptions;
   readonly #verify: VerifyHash;
-  /** Names of those that the start could not use, until others are taken in their places. */
+  /** Names of those that the start found to be damaged, until others are taken in their places. */
   readonly #refused: Set<string>;
   /** Names of the snapshots that were there when last somebody asked, and are found to be this server's. */
   #ownSnapshots: ReadonlySet<string> = new Set();
@@ -126,7 +126,8 @@ export class Followers {
   constructor(options: FollowersOptions) {
     this.#options = options;
     this.#verify = verifyBy(options.key);
-    this.#refused = new Set(options.refused?.map(({ file }) => file));
+    const ofNoUse = options.refused?.filter(({ error }) => error instanceof SnapshotError) ?? [];
+    this.#refused = new Set(ofNoUse.map(({ file }) => file));
     this.wait = new Wait({
       stopwatch: () => performance.now(),
       late: () => this.#tellLate(),
@@ -368,24 +369,29 @@ export class Followers {
    * it until then.
    */
   async #ownOf(names: readonly string[]): Promise<string[]> {
-    const own: string[] = [];
+    const told: string[] = [];
+    const own = new Set<string>();
     for (const name of names) {
       if (snapshotSeq(name) < 0 || this.#refused.has(name)) continue;
-      if (this.#ownSnapshots.has(name) || (await this.#isOwn(name))) own.push(name);
+      const isOwn = this.#ownSnapshots.has(name) || (await this.#isOwn(name));
+      if (isOwn === true) own.add(name);
+      // One that cannot be read is told of: so is then why it cannot be had, and it may be there again.
+      if (isOwn !== false) told.push(name);
     }
-    this.#ownSnapshots = new Set(own);
-    return own;
+    this.#ownSnapshots = own;
+    return told;
   }
 
-  /** Where the disk does not give it, it is not handed out either, and is asked for again the next time. */
-  async #isOwn(name: string): Promise<boolean> {
+  /** Null where the disk does not give it. */
+  async #isOwn(name: string): Promise<boolean | null> {
     const { disk, directory } = this.#options;
     try {
       await checkFoot(disk, join(directory, name), this.#verify);
       return true;
     } catch (error) {
-      if (error instanceof SnapshotError || errorCode(error as Error) !== '') return false;
-      throw error;
+      if (error instanceof SnapshotError) return false;
+      if (errorCode(error as Error) === '') throw error;
+      return null;
     }
   }
 

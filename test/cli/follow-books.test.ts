@@ -32,7 +32,7 @@ import { JOURNAL_START, type JournalEnd } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
-import { SNAPSHOT_HEADER_BYTES, snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
+import { SNAPSHOT_HEADER_BYTES, SnapshotError, snapshotName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { DIRECTORY, House, signHash, verifyHash } from '../engine/house.ts';
@@ -124,7 +124,12 @@ describe('snapshots that another key has signed, or that are not whole', () => {
     damaged[SNAPSHOT_HEADER_BYTES]! ^= 1;
     house.disk.put(path, damaged);
     const { disk, journal } = house;
-    const { url, followers } = await showTo({ disk, directory: DIRECTORY, journal, refused: [{ file: newest }] });
+    const { url, followers } = await showTo({
+      disk,
+      directory: DIRECTORY,
+      journal,
+      refused: [{ file: newest, error: new SnapshotError('damaged') }],
+    });
     const copy = await followOnce(new FakeDisk(1), url);
     expect([copy.end!.seq, copy.newestSnapshot]).not.toContain(0);
     expect(copy.newestSnapshot).toBeLessThan(copy.end!.seq);
