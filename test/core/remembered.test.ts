@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Remembered } from '../../src/core/remembered.ts';
+import { often } from '../support/long.ts';
 
 const MAX = 800;
 
@@ -44,10 +46,47 @@ test('what there is no room for is forgotten, of one ledger and of many', () => 
   expect([ask(1, 0), ask(1, 999)]).toEqual([true, false]);
   for (let ledger = 2; ledger < 100; ledger++) for (let at = 0; at < 25; at++) ask(ledger, 1000 * ledger + at);
   let kept = 0;
-  for (let ledger = 2; ledger < 100; ledger++) {
-    for (let at = 0; at < 25; at++) if (!ask(ledger, 1000 * ledger + at)) kept++;
+  // The latest first, and with nothing that takes room: else each that is asked for would send away the next.
+  for (let ledger = 99; ledger >= 2; ledger--) {
+    for (let at = 24; at >= 0; at--) if (!ask(ledger, 1000 * ledger + at, 0)) kept++;
   }
+  expect(kept).toBeGreaterThanOrEqual(MAX / 10 / 4);
   expect(kept).toBeLessThanOrEqual(MAX / 10);
+});
+
+/** Records of one ledger, one after the other: some of those that others asked for before, and some more. */
+const asked = fc.record({ ledger: fc.nat(20), from: fc.nat(20), count: fc.integer({ min: 1, max: 30 }) });
+
+test('whatever is asked for, and again, all that is kept has room', () => {
+  fc.assert(
+    fc.property(fc.array(asked, { maxLength: 40, size: 'max' }), (all) => {
+      const ask = open();
+      const heldBy = new Map<number, number>();
+      for (const { ledger, from, count } of all) {
+        for (let record = from; record < from + count; record++) {
+          const at = 100 * ledger + record;
+          const held = 10 + (record % 7);
+          heldBy.delete(at);
+          heldBy.set(at, held);
+          ask(ledger, at, held);
+        }
+      }
+      let kept = 0;
+      for (const [at, held] of [...heldBy].reverse()) if (!ask(Math.floor(at / 100), at, 0)) kept += held;
+      expect(kept).toBeLessThanOrEqual(MAX);
+    }),
+    { numRuns: often(300, 5000) },
+  );
+});
+
+test('what is asked for all the time is made once, however often it was taken over from the older ones', () => {
+  const ask = open();
+  const askAll = () => [1, 2, 3, 4].flatMap((ledger) => [0, 1, 2, 3, 4].map((at) => ask(ledger, 10 * ledger + at)));
+  askAll();
+  for (let ledger = 5; ledger < 1000; ledger++) {
+    ask(ledger, 1000 + ledger);
+    expect(askAll()).not.toContain(true);
+  }
 });
 
 test('what is larger than all the room is kept until the next', () => {
