@@ -1,23 +1,29 @@
 /** What must hold of every intent's postings, whoever decided it. */
 import { describe, expect, test } from 'vitest';
 import { type Claim, handleOf, rowsOf } from '../../src/core/claims/index.ts';
-import type { Outcome } from '../../src/core/entry.ts';
-import { assertBalanced } from '../../src/core/invariants.ts';
+import { LIMIT_WIDTH, type Outcome } from '../../src/core/entry.ts';
+import { assertBalanced, assertStill } from '../../src/core/invariants.ts';
 import { destroy, issue, limit, transfer } from './books.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const [A, B] = [1, 2];
-const [USD, EUR, PTS] = [10, 11, 12];
+const [USD, EUR, PTS, GOLD] = [10, 11, 12, 13];
+
+const LIMIT = new Array<number>(LIMIT_WIDTH).fill(1);
 
 /** A posting without what it moves, which nobody adds up. */
 type Posting = [wallet: number, symbol: number, change: number];
 
-function assertClaims(claims: Claim[], postings: Posting[]): void {
+function outcomeOf(postings: Posting[], limits: number[] = []): Outcome {
   const outcome: Pick<Outcome, 'postings' | 'limits'> = {
     postings: postings.flatMap((posting) => [...posting, 0]),
-    limits: [],
+    limits,
   };
-  assertBalanced(outcome as Outcome, rowsOf(claims), () => claims.map(({ symbol }) => handleOf(symbol)));
+  return outcome as Outcome;
+}
+
+function assertClaims(claims: Claim[], postings: Posting[], limits?: number[]): void {
+  assertBalanced(outcomeOf(postings, limits), rowsOf(claims), () => claims.map(({ symbol }) => handleOf(symbol)));
 }
 
 describe('value is made and lost by issue and destroy only, in each symbol', () => {
@@ -28,6 +34,41 @@ describe('value is made and lost by issue and destroy only, in each symbol', () 
       [
         [A, USD, -50],
         [B, EUR, 50],
+      ],
+    ],
+    [
+      'more than leaves one wallet comes into the other',
+      [transfer('a', 'b', 50)],
+      [
+        [A, USD, -50],
+        [B, USD, 51],
+      ],
+    ],
+    [
+      'transfers of two symbols, one of which grows',
+      [transfer('a', 'b', 50), transfer('a', 'b', 7, 'eur')],
+      [
+        [A, USD, -50],
+        [B, USD, 51],
+        [A, EUR, -7],
+        [B, EUR, 7],
+      ],
+    ],
+    [
+      'from one symbol into another beside an issue and a destroy of as much of a third',
+      [issue('a', 5), destroy('a', 5), transfer('a', 'b', 9, 'eur')],
+      [
+        [A, PTS, 9],
+        [A, EUR, -9],
+      ],
+    ],
+    [
+      'of three symbols only the largest change is right',
+      [issue('a', 10), destroy('b', 5, 'eur'), destroy('b', 5, 'pts')],
+      [
+        [A, USD, 10],
+        [B, EUR, -6],
+        [B, PTS, -4],
       ],
     ],
     [
@@ -122,6 +163,34 @@ describe('value is made and lost by issue and destroy only, in each symbol', () 
         [B, USD, 50],
       ],
     ],
+    [
+      'a transfer',
+      [transfer('a', 'b', 50)],
+      [
+        [A, USD, -50],
+        [B, USD, 50],
+      ],
+    ],
+    [
+      'transfers of several symbols',
+      [transfer('a', 'b', 50), transfer('a', 'b', 7, 'eur')],
+      [
+        [A, USD, -50],
+        [B, USD, 50],
+        [A, EUR, -7],
+        [B, EUR, 7],
+      ],
+    ],
+    [
+      'issues and a destroy of several symbols, moved in another order',
+      [destroy('a', 5), issue('a', 7, 'eur'), issue('a', 3, 'pts'), issue('a', 9, 'gold')],
+      [
+        [A, EUR, 7],
+        [A, GOLD, 9],
+        [A, USD, -5],
+        [A, PTS, 3],
+      ],
+    ],
     ['a limit in a symbol that nothing moves in', [issue('a', 5), limit('a', 'maxBalance', 9, 'eur')], [[A, USD, 5]]],
     [
       'what is issued and destroyed again',
@@ -152,4 +221,21 @@ describe('value is made and lost by issue and destroy only, in each symbol', () 
   test.each(right)('%s: let pass', (_, claims, postings) => {
     expect(() => assertClaims(claims, postings)).not.toThrow();
   });
+});
+
+test('an intent that is prepared and moves nothing has limits alone', () => {
+  expect(() => assertClaims([limit('a', 'maxBalance', 9)], [], LIMIT)).not.toThrow();
+  expect(() => assertClaims([limit('a', 'maxBalance', 9), transfer('a', 'b', 5)], [], LIMIT)).toThrow(
+    'moves its money',
+  );
+});
+
+test('limits that are not whole rows are refused', () => {
+  expect(() => assertClaims([limit('a', 'maxBalance', 9)], [], LIMIT.slice(1))).toThrow('whole rows');
+});
+
+test('an outcome that waits has neither postings nor limits', () => {
+  expect(() => assertStill(outcomeOf([]))).not.toThrow();
+  expect(() => assertStill(outcomeOf([[A, USD, 0]]))).toThrow('moves nothing');
+  expect(() => assertStill(outcomeOf([], LIMIT))).toThrow('moves nothing');
 });
