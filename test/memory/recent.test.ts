@@ -52,6 +52,20 @@ describe('what came up lately', () => {
     expect(recent.get('left alone')).toBeUndefined();
   });
 
+  test('takes its room once, however often it is set anew', () => {
+    const recent = new Recent<string, number>(100);
+    recent.set('other', -1);
+    for (let n = 0; n < 1000; n++) recent.set('set anew', n);
+    expect([recent.get('other'), recent.get('set anew')]).toEqual([-1, 999]);
+  });
+
+  test('is gone when all is, the old ones too', () => {
+    const recent = new Recent<number, number>(20);
+    for (let n = 0; n < 15; n++) recent.set(n, n);
+    recent.clear();
+    for (let n = 0; n < 15; n++) expect(recent.get(n)).toBeUndefined();
+  });
+
   test('makes room where something in it grows, and tells when the young ones are gone', () => {
     let turns = 0;
     const recent = new Recent<string, { size: number }>(20, ({ size }) => size, { turned: () => turns++ });
