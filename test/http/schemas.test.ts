@@ -478,6 +478,12 @@ describe('what the rules of one record, or the values of one policy, come to tog
     expect(told(kind, memberOf(many(5001)))).toEqual([`/data/${name} maxItems`]);
   });
 
+  test('is told of rules with null in them', () => {
+    const rules = [{ action: 'any', signer: { custom: { x: null, y: [null] } } }];
+    expect(told('wallet', { access: rules })).toEqual([]);
+    expect(told('policy', { values: [...rules, ...many(5000)] })).toEqual(['/data/values maxItems']);
+  });
+
   test('is told by the very character and object', () => {
     expect(told('wallet', { access: long(65_536) })).toEqual([]);
     expect(told('wallet', { access: long(65_537) })).toEqual(['/data/access maxLength']);
