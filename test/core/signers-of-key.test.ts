@@ -127,6 +127,33 @@ test('whatever signers become of, those of a key are the ones that a look throug
   );
 });
 
+test('where hundreds of the first have gone those behind them are found, and whoever came or came back meanwhile', () => {
+  const signers = new Signers();
+  const { state } = signers.books;
+  const make = (count: number) => {
+    for (let n = 0; n < count; n++) signers.make('a');
+  };
+  const giveFirst = (count: number) => {
+    for (const n of signers.firstOf('a', count)) signers.give(n, 'b');
+  };
+  const steps: (() => void)[] = [
+    () => make(2300),
+    () => giveFirst(980),
+    () => make(3),
+    () => signers.give(3, 'a'),
+    () => giveFirst(985),
+    () => make(2),
+    () => giveFirst(310),
+    () => make(40),
+    () => signers.give(5, 'a'),
+  ];
+  for (const step of steps) {
+    step();
+    expectPlain(state, ['s0', 's3', 's5', 's1500', `s${signers.keys.length - 1}`]);
+  }
+  expect(signers.firstOf('a', 100).length).toBeLessThan(100);
+});
+
 /** A ledger where who is in a circle may do everything, as may the key `a`, by the first of its signers. */
 function crowd(count: number) {
   const signers = new Signers();
