@@ -7,7 +7,14 @@ import { makeKeyPair } from '../../src/proof/keys.ts';
 import { verifyBy } from '../../src/proof/verify.ts';
 import { recover, show } from '../../src/recovery.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { SEGMENT_HEADER_BYTES, segmentName, segmentSeq } from '../../src/storage/format.ts';
+import {
+  FRAME_BYTES_MAX,
+  frameBytesAt,
+  readFrameHead,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+  segmentSeq,
+} from '../../src/storage/format.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
@@ -415,6 +422,75 @@ describe('a snapshot that is not whole', () => {
         file: path(last),
         message: expect.stringMatching(/the journal ends at entry/),
       });
+    });
+
+    /** Changes a byte of the frame that begins with this entry, or of the last before. */
+    function spoilFrame(disk: FakeDisk, seq: number): void {
+      const name = namesOf(disk, '.ayj').findLast((each) => segmentSeq(each) <= seq)!;
+      const bytes = disk.bytesOf(path(name));
+      const head = { firstSeq: 0, count: 0, moment: 0 };
+      let at = SEGMENT_HEADER_BYTES;
+      for (;;) {
+        const next = at + frameBytesAt(bytes, at, FRAME_BYTES_MAX);
+        readFrameHead(bytes, at, next, head);
+        if (head.firstSeq + head.count > seq) break;
+        at = next;
+      }
+      bytes[at + 30]! ^= 1;
+      disk.put(path(name), bytes);
+    }
+
+    test('the newest that the device does not give is told as EIO up to its last entry, and not from the next one on', async () => {
+      const { disk, names } = await ripe();
+      const seq = snapshotSeq(names[1]);
+      disk.inject({ call: 'read', path: names[1], code: 'EIO', times: 100 });
+      const files = namesOf(disk, '.ayj').map((name) => [name, disk.bytesOf(path(name))] as const);
+      for (const [spoilt, isLedPast] of [
+        [seq, true],
+        [seq + 1, false],
+      ] as const) {
+        spoilFrame(disk, spoilt);
+        expect([spoilt - seq, refusal(disk).code]).toEqual([spoilt - seq, isLedPast ? 'EIO' : undefined]);
+        for (const [name, bytes] of files) disk.put(path(name), bytes);
+      }
+    });
+
+    test.each([
+      ['that the device does not give', 'read'],
+      ['that is damaged', null],
+    ] as const)(
+      'one %s stands for a beginning of the journal up to its entry, and for none beyond it',
+      async (_, call) => {
+        const { disk, names } = await ripe();
+        const [older, newest] = names;
+        disk.put(path(newest), null);
+        if (call !== null) disk.inject({ call, path: older, code: 'EIO', times: 100 });
+        else disk.put(path(older), disk.bytesOf(path(older)).fill(7, 300, 301));
+        const told = call === null ? { file: path(older) } : { code: 'EIO' };
+        const first = () => namesOf(disk, '.ayj')[0]!;
+        expect([segmentSeq(first()) <= snapshotSeq(older) + 1, refusal(disk)]).toMatchObject([true, told]);
+        // As if the segments began right behind it, and behind that.
+        const next = namesOf(disk, '.ayj').find((name) => segmentSeq(name) > snapshotSeq(older) + 1)!;
+        for (const name of namesOf(disk, '.ayj')) if (name < next) disk.put(path(name), null);
+        disk.put(path(segmentName(snapshotSeq(older) + 1)), Buffer.alloc(0));
+        expect(refusal(disk)).toMatchObject(told);
+        disk.put(path(segmentName(snapshotSeq(older) + 1)), null);
+        disk.put(path(segmentName(snapshotSeq(older) + 2)), Buffer.alloc(0));
+        expect(refusal(disk)).toMatchObject({
+          file: path(segmentName(snapshotSeq(older) + 2)),
+          kind: 'no-beginning',
+        });
+      },
+    );
+
+    test('those that are damaged are told of at the byte', async () => {
+      const { disk, names } = await ripe();
+      for (const name of names) disk.put(path(name), disk.bytesOf(path(name)).fill(7, 300, 301));
+      const { message, ...told } = refusal(disk) as Error & { byte?: number };
+      const byte = Number(/is damaged[^;]* bytes? (\d+)/.exec(message)![1]);
+      expect(told).toMatchObject({ file: path(names[1]), byte });
+      expect(byte).toBeGreaterThan(0);
+      expect(byte).toBeLessThanOrEqual(300);
     });
 
     test.each<[string, RegExp, (bytes: Buffer) => Buffer | null]>([
