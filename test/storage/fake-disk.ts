@@ -96,12 +96,18 @@ export class FakeDisk implements Disk {
   readonly #identities = new WeakMap<Inode, number>();
   #identified = 0;
   #heldSyncs: (() => void)[] | null = null;
+  #openFiles: string[] = [];
 
   /** Files can be written past the page cache where the seed is even. */
   constructor(seed = 1, schedule: Schedule = queueMicrotask) {
     this.#random = randomFrom(seed);
     this.#schedule = schedule;
     this.#knowsSynced = seed % 2 === 0;
+  }
+
+  /** Paths of the files that nobody has closed. */
+  get openFiles(): readonly string[] {
+    return this.#openFiles;
   }
 
   // Faults
@@ -130,6 +136,7 @@ export class FakeDisk implements Disk {
   /** The power goes: files that were open are dead, and chance decides about everything unsynced. */
   crash(): void {
     this.#life += 1;
+    this.#openFiles = [];
     this.#heldSyncs = this.#heldSyncs === null ? null : [];
     for (const inode of new Set([...this.#names.values(), ...this.#durableNames.values()])) this.#tear(inode);
     for (const change of this.#changes) {
@@ -142,6 +149,7 @@ export class FakeDisk implements Disk {
   /** The process ends, the machine goes on: nothing is lost but what was on its way. */
   kill(): void {
     this.#life += 1;
+    this.#openFiles = [];
     this.#heldSyncs = this.#heldSyncs === null ? null : [];
   }
 
@@ -366,6 +374,7 @@ export class FakeDisk implements Disk {
   #file(path: string, inode: Inode, writable: boolean): DiskFile {
     const life = this.#life;
     let open = true;
+    this.#openFiles.push(path);
     const alive = (call: string) => {
       if (!open || life !== this.#life) throw systemError('EBADF', call, path);
     };
@@ -405,6 +414,7 @@ export class FakeDisk implements Disk {
     const close = () => {
       alive('close');
       open = false;
+      this.#openFiles.splice(this.#openFiles.indexOf(path), 1);
       this.#meet('close', path);
     };
     return {

@@ -280,6 +280,24 @@ describe('what a new one makes superfluous', () => {
       ...[6, 8].map((seq) => `snapshot-${String(seq).padStart(20, '0')}.ays`),
     ]);
     for (const position of positions.slice(2, 4)) expect(readFrames(disk, position).position.seq).toBe(12);
+    expect(disk.openFiles, 'with each snapshot one more would be left open').toEqual([]);
+  });
+
+  test('one of a later entry is not judged by it, whatever it is', async () => {
+    const { disk, positions } = await withJournal();
+    const whole = await take(disk, contentAt(positions[4]!, []));
+    const damagedLater = `${DIRECTORY}/snapshot-00000000000000000011.ays`;
+    disk.put(damagedLater, new Uint8Array(50));
+    await take(disk, contentAt(positions[0]!, []));
+    await take(disk, contentAt(positions[1]!, []));
+    const { removed } = await take(disk, contentAt(positions[2]!, []));
+    expect(removed).toContain('snapshot-00000000000000000002.ays');
+    expect(listSnapshots(disk, DIRECTORY)).toEqual([
+      'snapshot-00000000000000000011.ays',
+      whole.file,
+      'snapshot-00000000000000000006.ays',
+      'snapshot-00000000000000000004.ays',
+    ]);
   });
 
   test('the segment of the one entry after the older of them stays, and so does the last of all', async () => {
@@ -327,6 +345,7 @@ describe('what a new one makes superfluous', () => {
     ]);
     disk.put(`${DIRECTORY}/snapshot-00000000000000000008.ays`, null);
     expect(read(disk).snapshot?.seq).toBe(2);
+    expect(disk.openFiles).toEqual([]);
   });
 
   test('one that a start has refused does not count as kept, though its frame is whole', async () => {
