@@ -1,9 +1,10 @@
 /** What a hostile source sends to who follows: it is refused as before, and takes no more than it is long. */
 import { expect, test } from 'vitest';
-import { copyFrames } from '../../src/cli/follow/incoming.ts';
+import { copyFrames, provenManifest } from '../../src/cli/follow/incoming.ts';
 import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, LENGTH_AT, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import { FrameChain, SpoiltFrameError } from '../../src/storage/frame-chain.ts';
-import { filesOf, freshDisk, server, writeFrames } from '../storage/kit.ts';
+import { DIRECTORY, filesOf, freshDisk, server, writeFrames } from '../storage/kit.ts';
+import { chunk, contentAt, fresh, START, take } from '../storage/snapshots.ts';
 
 /** A segment with a frame. */
 const disk = freshDisk();
@@ -98,4 +99,23 @@ test('a copy that goes on writes each frame once, where it belongs, however many
   });
   expect(copy).toHaveLength(3);
   expect(Buffer.concat(copy).equals(whole)).toBe(true);
+});
+
+test('a snapshot is what the server has signed, or refused; what the disk says is no fault of the snapshot', async () => {
+  const disk = fresh();
+  const { file } = await take(disk, contentAt(START, [chunk]));
+  const path = `${DIRECTORY}/${file}`;
+  const prove = () => provenManifest(disk, path, server.verify).catch((error: Error) => error);
+  expect(await prove()).toMatchObject({ seq: START.seq });
+  const bytes = disk.bytesOf(path);
+  const changed = Buffer.from(bytes);
+  changed[bytes.length >> 1]! ^= 1;
+  for (const spoilt of [changed, bytes.subarray(1), bytes.subarray(0, 50)]) {
+    disk.put(path, spoilt);
+    expect(await prove()).toBeInstanceOf(SpoiltFrameError);
+  }
+  disk.put(path, bytes);
+  disk.inject({ call: 'read', path, code: 'EIO' });
+  expect(await prove()).toMatchObject({ code: 'EIO' });
+  expect(disk.openFiles).toEqual([]);
 });
