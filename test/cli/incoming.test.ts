@@ -1,10 +1,11 @@
 /** What a hostile source sends to who follows: it is refused as before, and takes no more than it is long. */
 import { expect, test } from 'vitest';
-import { copyFrames, provenManifest } from '../../src/cli/follow/incoming.ts';
+import { copyFrames, provenManifest, StrangeBooksError } from '../../src/cli/follow/incoming.ts';
 import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, LENGTH_AT, SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import { FrameChain, SpoiltFrameError } from '../../src/storage/frame-chain.ts';
-import { DIRECTORY, filesOf, freshDisk, server, writeFrames } from '../storage/kit.ts';
-import { chunk, contentAt, fresh, START, take } from '../storage/snapshots.ts';
+import { NOT_SIGNED } from '../../src/storage/journal-reader.ts';
+import { DIRECTORY, filesOf, freshDisk, server, signerOf, writeFrames } from '../storage/kit.ts';
+import { chunk, contentAt, fresh, part, START, take } from '../storage/snapshots.ts';
 
 /** A segment with a frame. */
 const disk = freshDisk();
@@ -52,6 +53,7 @@ test.each<[string, Iterable<Uint8Array>[], Error | undefined]>([
 
 test('zeros are no end of what may come: no more of them than a frame has, and nothing behind them', async () => {
   const mebi = Buffer.alloc(2 ** 20);
+  expect(await taken([segment], times(63, mebi))).toEqual({ written: segment, refused: undefined });
   const { refused } = await taken([segment], times(66, mebi));
   expect(refused).toEqual(new SpoiltFrameError('more bytes than a frame has'));
   for (const last of [Buffer.from([1]), head, segment.subarray(SEGMENT_HEADER_BYTES)]) {
@@ -80,15 +82,52 @@ test('a header, which nobody signs, is nothing without a frame behind it, whatev
   }
 });
 
-test('a segment that comes byte by byte is taken as it is', async () => {
-  const bytes = Array.from(segment, (byte) => Buffer.of(byte));
-  expect(await taken(bytes)).toEqual({ written: segment, refused: undefined });
+/** A segment of several frames. */
+const several = freshDisk();
+await writeFrames(several, [1, 2, 3, 1]);
+const whole = Buffer.from([...filesOf(several).values()][0]!);
+
+test.each([1, 7, 100, 700, 1_000_000])(
+  'a segment that comes in pieces of %i bytes is taken as it is',
+  async (length) => {
+    const pieces = Array.from({ length: Math.ceil(whole.length / length) }, (_, n) =>
+      whole.subarray(n * length, (n + 1) * length),
+    );
+    expect(await taken(pieces)).toEqual({ written: whole, refused: undefined });
+  },
+);
+
+test('a segment that begins is written at once, as far as it is there', async () => {
+  const writes: number[] = [];
+  const chain = new FrameChain({ seq: 0, chain: null, moment: 0 }, server.verify);
+  await copyFrames(
+    'journal',
+    0,
+    chain,
+    pieces([whole, Buffer.alloc(9)]),
+    async (bytes) => void writes.push(bytes.length),
+  );
+  expect(writes).toEqual([whole.length]);
+});
+
+test('what is of other books is told with its place, and what comes before it is taken', async () => {
+  const foreign = freshDisk();
+  await writeFrames(foreign, [1, 2], { sign: signerOf('another server').sign });
+  const others = Buffer.from([...filesOf(foreign).values()][0]!);
+  expect(await taken([others])).toEqual({
+    written: Buffer.alloc(0),
+    refused: new StrangeBooksError(`journal there, at byte ${SEGMENT_HEADER_BYTES}, has a frame that is ${NOT_SIGNED}`),
+  });
+  const again = whole.subarray(SEGMENT_HEADER_BYTES);
+  for (const pieces of [[Buffer.concat([whole, again])], [whole, again]]) {
+    const { written, refused } = await taken(pieces);
+    expect(written.equals(whole)).toBe(true);
+    expect(refused).toBeInstanceOf(StrangeBooksError);
+    expect((refused as Error).message).toContain(`at byte ${whole.length}, has `);
+  }
 });
 
 test('a copy that goes on writes each frame once, where it belongs, however many come at once', async () => {
-  const disk = freshDisk();
-  await writeFrames(disk, [1, 2, 3]);
-  const whole = Buffer.from([...filesOf(disk).values()][0]!);
   const chain = new FrameChain({ seq: 0, chain: null, moment: 0 }, server.verify);
   const header = chain.takeHeader(whole);
   const from = header + chain.take(whole, header);
@@ -97,19 +136,20 @@ test('a copy that goes on writes each frame once, where it belongs, however many
     expect(at).toBe(Buffer.concat(copy).length);
     copy.push(Buffer.from(bytes));
   });
-  expect(copy).toHaveLength(3);
+  expect(copy).toHaveLength(4);
   expect(Buffer.concat(copy).equals(whole)).toBe(true);
 });
 
 test('a snapshot is what the server has signed, or refused; what the disk says is no fault of the snapshot', async () => {
   const disk = fresh();
-  const { file } = await take(disk, contentAt(START, [chunk]));
+  const { file } = await take(disk, contentAt(START, [chunk, part('table', false, 3000)]));
   const path = `${DIRECTORY}/${file}`;
   const prove = () => provenManifest(disk, path, server.verify).catch((error: Error) => error);
   expect(await prove()).toMatchObject({ seq: START.seq });
   const bytes = disk.bytesOf(path);
   const changed = Buffer.from(bytes);
-  changed[bytes.length >> 1]! ^= 1;
+  // Within the part, of which the outline says nothing.
+  changed[1000]! ^= 1;
   for (const spoilt of [changed, bytes.subarray(1), bytes.subarray(0, 50)]) {
     disk.put(path, spoilt);
     expect(await prove()).toBeInstanceOf(SpoiltFrameError);
