@@ -278,10 +278,11 @@ describe('rules of records take what reading them takes', () => {
   const key = new Uint8Array(32).fill(7);
   const public_ = Buffer.from(key).toString('base64');
   const last = { action: 'spend', signer: { public: public_ } };
-  const open = (count: number, accessOf: (n: number) => object[]) => {
+  const open = (count: number, accessOf: (n: number) => object[], more: object = {}) => {
     const books = Books.open();
     books.create(Kind.ledger, { handle: 'own', access: [{ action: 'access', record: 'any' }] }, 0);
-    for (let n = 0; n < count; n++) books.create(Kind.wallet, { handle: `w${n}`, access: accessOf(n) }, 2, GRANTED);
+    for (let n = 0; n < count; n++)
+      books.create(Kind.wallet, { handle: `w${n}`, access: accessOf(n), ...more }, 2, GRANTED);
     const rows = times(count, 0).map((_, n) => findHandle(books.state, 2, Kind.wallet, `w${n}`));
     const ask = (state: State, action: 'read' | 'spend', left: number) => {
       const compiled = vi.spyOn(state.memo, 'setRecordRules');
@@ -370,6 +371,18 @@ describe('rules of records take what reading them takes', () => {
     expect(granted).toBeLessThanOrEqual(most);
     expect(answers).toEqual(answers.map((_, n) => n < granted));
     expect(ask()).toEqual(answers);
+  });
+
+  test('a record that is long beside them is passed through to find them, which takes some, remembered or not', () => {
+    const { state, ask } = open(2, (n) => long(n, 3), { custom: { text: 'x'.repeat(100_000) } });
+    const passing = (2 * (100_000 - 4096)) / 16;
+    for (let times = 0; times < 2; times++) {
+      const { answers, left } = ask(state, 'spend', 20_000);
+      expect(answers).toEqual([true, true]);
+      expect(20_000 - left).toBeGreaterThan(passing);
+      expect(20_000 - left).toBeLessThan(passing + 200);
+      expect(ask(state, 'spend', 9000).answers).toEqual([true, false]);
+    }
   });
 
   test('a list is not compiled for an action that it does not name: each read of such a wallet did that', () => {
