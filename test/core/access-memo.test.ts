@@ -3,10 +3,10 @@
  * state that has been asked before answers like one that is asked for the first time.
  */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { GRANTED, isAllowed, isGranted, mayEnter, NO_ROW, setServerRules } from '../../src/core/access/index.ts';
 import { KeyMap } from '../../src/core/access/key-map.ts';
-import { AccessMemo } from '../../src/core/access/memo.ts';
+import { AccessMemo, type LedgerFacts } from '../../src/core/access/memo.ts';
 import type { People } from '../../src/core/access/people.ts';
 import type { PolicyPart, Rules } from '../../src/core/access/rules.ts';
 import { base64, bytesOfBase64 } from '../../src/core/bytes.ts';
@@ -227,6 +227,16 @@ describe('a name taken anew is not who had it', () => {
     });
     expect(mayUpdate(world, 'anna')).toBe(true);
   });
+  test.each<[string, object]>([
+    ['its handle', { handle: 'anna' }],
+    ['what it says of itself', { custom: {} }],
+    ['its circle', { $circle: 'ops' }],
+  ])('a key of a signer that was dropped is nobody’s, where a rule names %s', (_, signer) => {
+    const world = new World({ record: [{ action: 'update', signer }] });
+    expect(mayUpdate(world, 'anna')).toBe(true);
+    world.books.drop(Kind.signer, 'anna');
+    expect(mayUpdate(world, 'anna')).toBe(false);
+  });
   test('a key that a signer gave up is nobody’s', () => {
     const world = new World({ record: [{ action: 'update', signer: { handle: 'anna' } }] });
     world.books.update(Kind.signer, 'anna', { handle: 'anna', public: textOf('carl'), format: 'ed25519-raw' });
@@ -355,6 +365,52 @@ test.each<
   const memo = new AccessMemo();
   for (let n = 0; n < count; n++) put(memo, n);
   expect([has(memo, 0), has(memo, count - 1)]).toEqual([false, true]);
+});
+
+test.each<[what: string, put: (memo: AccessMemo, n: number) => void]>([
+  ['owners', (memo, n) => memo.setOwners(memo.record(n), MANY_OWNERS)],
+  ['rules', (memo, n) => memo.setRecordRules(memo.record(n), { weight: 11 } as unknown as Rules)],
+])('records that are asked for again take the room that their %s take', (_, put) => {
+  const memo = new AccessMemo();
+  const isKnown = (n: number) => {
+    const { owners, rules } = memo.record(n);
+    return owners !== null || rules !== null;
+  };
+  const [few, many] = [1500, 3000];
+  for (let n = 0; n < many; n++) put(memo, n);
+  for (let n = 0; n < few; n++) expect(isKnown(n)).toBe(true);
+  for (let n = many; n < many + few; n++) put(memo, n);
+  expect([isKnown(few), isKnown(many + few - 1)]).toEqual([false, true]);
+});
+
+test('what rules of ledgers and of the server were asked goes as well where all of it is too much', () => {
+  const memo = new AccessMemo();
+  const facts = {
+    info: {},
+    rules: null,
+    before: null,
+    skips: null,
+    isOpen: false,
+    owners: null,
+  } as unknown as LedgerFacts;
+  memo.ledgers[1] = facts;
+  const forgetAnswers = vi.fn();
+  memo.server = { forgetAnswers } as unknown as Rules;
+  memo.setLedgerRules(facts, { list: [], weight: 0, isOpen: true } as unknown as Rules, 10);
+  memo.setList('x', NO_RULES);
+  memo.holdAnswer(3_999_999);
+  expect([facts.rules !== null, memo.list('x') !== undefined, forgetAnswers.mock.calls.length]).toEqual([
+    true,
+    true,
+    0,
+  ]);
+  memo.holdAnswer(2);
+  expect([facts.rules, facts.isOpen, memo.list('x'), forgetAnswers.mock.calls.length]).toEqual([
+    null,
+    true,
+    undefined,
+    1,
+  ]);
 });
 
 describe('a list of rules that records share', () => {
