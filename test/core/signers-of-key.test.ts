@@ -157,6 +157,15 @@ test('where hundreds of the first have gone those behind them are found, and who
   expect(signers.firstOf('a', 100).length).toBeLessThan(100);
 });
 
+test('one that is too long to count takes nothing from those behind it', () => {
+  const signers = new Signers();
+  for (const long of [0, 20, 0, 5, 0]) signers.make('a', long);
+  expect(signersOf(signers.books.state, 1, keyOf('a')).counted).toHaveLength(5);
+  signers.give(1, 'a', 90);
+  expect(signersOf(signers.books.state, 1, keyOf('a')).counted).toHaveLength(4);
+  expectPlain(signers.books.state, ['s0', 's1', 's4']);
+});
+
 /** A ledger where who is in a circle may do everything, as may the key `a`, by the first of its signers. */
 function crowd(count: number) {
   const signers = new Signers();
