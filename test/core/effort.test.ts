@@ -68,6 +68,30 @@ describe('rules that take long grant nothing, and those after them that cost as 
   });
 });
 
+describe('policies that lead to one another are followed', () => {
+  const last = policy({ handle: 'last', values: [{ action: 'update', signer: ANNA }] });
+
+  test('sixteen deep, and the seventeenth grants nothing', () => {
+    const chain = (length: number) => [
+      ...times(length - 1, 0).map((_, n) =>
+        policy({ handle: `p${n}`, values: [], extend: [n === length - 2 ? 'last' : `p${n + 1}`] }),
+      ),
+      last,
+    ];
+    const granted = (length: number) => asks({ policies: chain(length), record: [{ policy: 'p0' }] });
+    expect([granted(2), granted(16), granted(17)]).toEqual([true, true, false]);
+  });
+
+  test('a thousand times from one that the list names, and those behind them grant nothing', () => {
+    const leaf = policy({ handle: 'leaf', values: [] });
+    const granted = (leaves: number) => {
+      const root = policy({ handle: 'root', values: [], extend: [...times(leaves, 'leaf'), 'last'] });
+      return asks({ policies: [leaf, root, last], record: [{ policy: 'root' }] });
+    };
+    expect([granted(998), granted(999)]).toEqual([true, false]);
+  });
+});
+
 test('policies that come behind eight megabytes of others grant nothing: one request for a ledger of them filled the heap', () => {
   const filter = { 'data.handle': { $in: Array.from({ length: 1000 }, (_, n) => `${n}`.padEnd(1000, 'x')) } };
   const long = (count: number) => times(count, 0).map((_, n) => policy({ handle: `p${n}`, filter }));
