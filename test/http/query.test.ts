@@ -312,6 +312,7 @@ describe('refused as malformed', () => {
     ['data.claims.0.amount=5', ['elements of a list are asked for without an index']],
     ['data.claims[0].source.handle=a', ['elements of a list are asked for without an index']],
     ['data.handle.0=a', ['several values take $in']],
+    ['data.handle[]=a', ['several values take $in']],
     ['data.claims.0.amount.0=5', ['elements of a list are asked for without an index', 'several values take $in']],
     ['filter={"data.custom.x":["a"]}', ['several values take $in']],
     ['data.nope=a', []],
