@@ -71,10 +71,13 @@ describe('rules that take long grant nothing, and those after them that cost as 
 describe('policies that lead to one another are followed', () => {
   const last = policy({ handle: 'last', values: [{ action: 'update', signer: ANNA }] });
 
-  test('sixteen deep, and the seventeenth grants nothing', () => {
+  test.each<[string, (next: string) => object]>([
+    ['extended', (next) => ({ values: [], extend: [next] })],
+    ['among its values', (next) => ({ values: [{ policy: next }] })],
+  ])('sixteen deep, and the seventeenth grants nothing: each %s', (_, leadsTo) => {
     const chain = (length: number) => [
       ...times(length - 1, 0).map((_, n) =>
-        policy({ handle: `p${n}`, values: [], extend: [n === length - 2 ? 'last' : `p${n + 1}`] }),
+        policy({ handle: `p${n}`, ...leadsTo(n === length - 2 ? 'last' : `p${n + 1}`) }),
       ),
       last,
     ];
