@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import { bytesOf, dumpState, loadState } from '../../src/core/dump.ts';
-import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { CHANGE, type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findHandle, findLuid } from '../../src/core/finding.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -470,5 +470,38 @@ describe('random lives with holds', () => {
       }),
       { numRuns: often(40, 2000) },
     );
+  });
+});
+
+describe('an outcome that makes money, or moves what it must not, is applied to no books', () => {
+  const spoilt = (spoil: (postings: number[]) => void) => {
+    const books = fresh();
+    books.intent(issue('a', 100));
+    const held = prepare(books, transfer('a', 'b', 10));
+    const encode: typeof CURRENT_FORMAT.encode = (entry, buffer) => {
+      if ('outcome' in entry) spoil(entry.outcome.postings);
+      return CURRENT_FORMAT.encode(entry, buffer);
+    };
+    books.format = { ...CURRENT_FORMAT, encode };
+    return { books, held };
+  };
+
+  test.each<[string, (books: Books, held: IntentEntry) => unknown]>([
+    ['that ends at once', (books) => books.intent(transfer('a', 'b', 5))],
+    ['that is prepared', (books) => prepare(books, transfer('a', 'b', 5))],
+    ['that is committed', (books, held) => prove(books, held, { status: 'committed' })],
+    ['that is aborted', (books, held) => prove(books, held, { status: 'aborted' })],
+  ])('of one %s', (_, act) => {
+    const plain = spoilt(() => {});
+    expect(act(plain.books, plain.held)).toBeDefined();
+    const { books, held } = spoilt((postings) => {
+      if (postings.length > 0) postings[CHANGE]! += 1;
+    });
+    expect(() => act(books, held)).toThrow('add up to what it issues');
+  });
+
+  test('of one that fails', () => {
+    const { books } = spoilt((postings) => postings.push(1, 1, 5, 0));
+    expect(() => books.intent(transfer('b', 'a', 5))).toThrow('moves nothing');
   });
 });
