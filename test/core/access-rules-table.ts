@@ -316,6 +316,14 @@ export const RULES_TABLE: Row[] = [
     '',
   ],
   [
+    'no gate, but for an action of another build',
+    { ledger: [{ action: { $in: ['dance', 'sing'] }, record: 'any' }], record: [{ action: 'any' }] },
+    'update',
+    'wallet',
+    'mine',
+    '',
+  ],
+  [
     'a gate for one',
     { ledger: [{ action: 'access', record: 'wallet', signer: ANNA }], record: [{ action: 'any' }] },
     'update',
