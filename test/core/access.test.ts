@@ -63,9 +63,21 @@ describe('the table', () => {
     ['but its members in any order', [{ a: 1, b: [null] }], [{ b: [null], a: 1 }], true],
     ['a list is no object', [[]], [{}], false],
     ['and null is nothing else', [null], [{}], false],
+    ['an empty list is no empty text', [], '', false],
+    ['nor an object of no length', [], { length: 0 }, false],
+    ['an object is no text', { a: 'b' }, 'b', false],
+    ['nor an empty one', {}, 'b', false],
+    ['nor null', { a: 'b' }, null, false],
+    ['what every object has is no member', [JSON.parse('{"__proto__":{}}')], [{ a: 1 }], false],
   ])('%s', (_, part, whole, is) => {
     expect(isPart({ tags: part }, { tags: whole })).toBe(is);
     expect(isPart({ tags: whole }, { tags: part })).toBe(is);
+  });
+  test('what every object has is no member of a custom, and who has none has no member', () => {
+    const part = JSON.parse('{"__proto__":{}}');
+    expect([isPart(part, {}), isPart(part, part), isPart(part, undefined), isPart({}, undefined)]).toEqual([
+      ...[false, true, false, false],
+    ]);
   });
   test('has more than a thousand decisions', () => {
     expect(TABLE.length * Object.keys(ASKERS).length).toBeGreaterThan(1000);
