@@ -68,6 +68,22 @@ describe('rules that take long grant nothing, and those after them that cost as 
   });
 });
 
+test('rules that ask for one of thousands of tokens take an effort for each', () => {
+  const many = { action: 'update', bearer: { $in: times(1000, { iss: 'nobody' }) } };
+  const policies = [
+    policy({ values: times(40, many) }),
+    policy({ handle: 'last', values: [{ action: 'update', bearer: { iss: 'bank' } }] }),
+  ];
+  const granted = (count: number) =>
+    new World({ policies, record: [{ policy: { $in: [...times(count, 'p'), 'last'] } }] }).core(
+      { signs: [], token: 'anna' },
+      'update',
+      'wallet',
+      'mine',
+    );
+  expect([granted(2), granted(10)]).toEqual([true, false]);
+});
+
 describe('policies that lead to one another are followed', () => {
   const last = policy({ handle: 'last', values: [{ action: 'update', signer: ANNA }] });
 
