@@ -3,12 +3,14 @@
  * reads rules as they stand agrees.
  */
 import { describe, expect, test } from 'vitest';
+import { EVERY_ROW, mayEnter, NO_ROW, NOBODY } from '../../src/core/access/index.ts';
 import { isPart } from '../../src/core/access/matchers.ts';
+import { Kind } from '../../src/core/kinds.ts';
 import { ASKERS, ledger, type Row } from './access-kit.ts';
 import { allowed } from './access-model.ts';
 import { POLICIES_TABLE } from './access-policies-table.ts';
 import { RULES_TABLE } from './access-rules-table.ts';
-import { type Asker, World } from './access-world.ts';
+import { type Asker, textOf, World } from './access-world.ts';
 
 const TABLE = [...RULES_TABLE, ...POLICIES_TABLE];
 
@@ -40,6 +42,24 @@ describe('the table', () => {
     const anna = { signs: ['anna'] };
     expect(world.core(anna, 'update', 'wallet', 'new')).toBe(true);
     expect(world.core(anna, 'update', 'wallet', 'mine')).toBe(false);
+  });
+  test('an owner is asked for beside many keys that decide by themselves', () => {
+    const rule = { action: 'update', record: 'wallet' };
+    const keys = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...rule, signer: { public: textOf(name) } }));
+    const world = new World(ledger(...keys, { ...rule, signer: { $record: 'owner' } }));
+    const may = (name: string) => world.core({ signs: [name] }, 'update', 'wallet', 'mine');
+    expect([may('ben'), may('c'), may('anna')]).toEqual([true, true, false]);
+  });
+  test('a gate that is open for some records of a kind is not open for every one', () => {
+    const gate = { schema: 'access', record: 'wallet', values: [{ action: { $in: ['access', 'read'] } }] };
+    const asks = (filter: Record<string, unknown>) => {
+      const { state } = new World({ policyBased: true, policies: [{ ...gate, handle: 'p', filter }] });
+      return [NO_ROW, EVERY_ROW].map((row) => mayEnter(state, 1, Kind.wallet, row, NOBODY));
+    };
+    expect([asks({}), asks({ 'data.handle': 'mine' })]).toEqual([
+      [true, true],
+      [true, false],
+    ]);
   });
   test('lists within lists are compared once, not once more for every level', () => {
     let looks = 0;
