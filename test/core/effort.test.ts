@@ -317,6 +317,24 @@ describe('questions that share a budget are granted nothing once it is used up',
   });
 });
 
+test.each<[string, object]>([
+  ['a handle and a custom', { handle: 'anna', custom: { role: 'cashier', place: { city: 'Lima' }, tags: ['a', 'b'] } }],
+  ['a custom', { custom: { role: 'cashier', place: { city: 'Lima' }, tags: ['a', 'b'] } }],
+  ['a circle', { $circle: 'ops' }],
+  ['a key', ANNA],
+])('nothing is granted with more effort than there was, by %s', (_, signer) => {
+  const { state } = new World(ledger({ action: 'spend', record: 'wallet', signer }));
+  const row = findHandle(state, 1, Kind.wallet, 'mine');
+  const ask = (left: number) => {
+    const budget = { left };
+    return isGranted(state, 1, 'spend', Kind.wallet, row, callerOf(anna), null, budget) ? left - budget.left : null;
+  };
+  const cost = ask(1000)!;
+  expect(cost).toBeGreaterThan(0);
+  for (let left = 0.25; left < cost; left += 0.25) expect(ask(left), `of ${cost} there were ${left}`).toBeNull();
+  expect(ask(Math.ceil(cost))).toBe(cost);
+});
+
 describe('rules of records take what reading them takes', () => {
   const key = new Uint8Array(32).fill(7);
   const public_ = Buffer.from(key).toString('base64');
