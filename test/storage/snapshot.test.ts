@@ -253,6 +253,16 @@ describe('final parts', () => {
     }
   });
 
+  test('that only the older of the two kept names stay with it', async () => {
+    const disk = fresh();
+    await take(disk, contentAt({ ...START, seq: 1 }, [chunk]));
+    await take(disk, contentAt({ ...START, seq: 2 }, [chunk, chunk2]));
+    const { file } = await take(disk, contentAt({ ...START, seq: 3 }, [chunk]));
+    expect(partFiles(disk)).toHaveLength(2);
+    disk.put(`${DIRECTORY}/${file}`, null);
+    expect(read(disk)).toMatchObject({ snapshot: { seq: 2 }, refused: [] });
+  });
+
   test('go with the last snapshot that names them', async () => {
     const disk = fresh();
     for (let seq = 1; seq <= 4; seq++) {
