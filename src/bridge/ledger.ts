@@ -1,6 +1,6 @@
 /**
- * The ledger as the bank sees it: an address requests are sent to, and a public key. Each request has a time limit and
- * each answer a size limit; no redirect is followed.
+ * The ledger as the bank sees it: an address requests are sent to, and a public key. Each request has a time limit, and
+ * each answer that is read a size limit; no redirect is followed.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -37,6 +37,24 @@ export class Ledger {
 
   /** Rejects with UnreachableError where no whole answer came in time: then the request was done, or was not. */
   send(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<LedgerAnswer> {
+    return this.#exchange(method, path, body, more, readAnswer);
+  }
+
+  /**
+   * What became of it, by the status alone. The answer to a report shows the whole intent, to which others may have added
+   * megabytes: it is passed by, however long it is. Rejects with UnreachableError where no answer began in time.
+   */
+  tell(path: string, body: unknown): Promise<number> {
+    return this.#exchange('POST', path, body, {}, passAnswer);
+  }
+
+  #exchange<T>(
+    method: string,
+    path: string,
+    body: unknown,
+    more: Record<string, string>,
+    take: (response: http.IncomingMessage, resolve: (taken: T) => void, reject: (error: Error) => void) => void,
+  ): Promise<T> {
     const text = body === undefined ? '' : JSON.stringify(body);
     const headers = {
       ...this.#headers,
@@ -49,17 +67,9 @@ export class Ledger {
       const reject = ({ message }: Error): void => fail(new UnreachableError(`${this.url}: ${message}`));
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
       const options = { method, agent: this.#agent, headers, signal };
-      const sending = this.#client.request(`${this.url}${path}`, options, (response) => {
-        const parts: Buffer[] = [];
-        let length = 0;
-        response.on('data', (part: Buffer) => {
-          length += part.length;
-          if (length > ANSWER_BYTES_MAX) sending.destroy(new Error('the answer is too large'));
-          else parts.push(part);
-        });
-        response.once('error', reject);
-        response.once('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(parts).toString() }));
-      });
+      const sending = this.#client.request(`${this.url}${path}`, options, (response) =>
+        take(response, resolve, reject),
+      );
       sending.once('error', reject);
       // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says nothing.
       sending.once('close', () => reject(new Error('no answer')));
@@ -101,4 +111,28 @@ export class Ledger {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+function readAnswer(
+  response: http.IncomingMessage,
+  resolve: (answer: LedgerAnswer) => void,
+  reject: (error: Error) => void,
+): void {
+  const parts: Buffer[] = [];
+  let length = 0;
+  response.on('data', (part: Buffer) => {
+    length += part.length;
+    if (length > ANSWER_BYTES_MAX) response.destroy(new Error('the answer is too large'));
+    else parts.push(part);
+  });
+  response.once('error', reject);
+  response.once('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(parts).toString() }));
+}
+
+/** What follows the status is read, so that the connection can be used again, and thrown away. */
+function passAnswer(response: http.IncomingMessage, resolve: (status: number) => void): void {
+  // It may break off, or take longer than is waited for: the status is here.
+  response.once('error', () => {});
+  response.resume();
+  resolve(response.statusCode!);
 }

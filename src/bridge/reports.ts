@@ -148,8 +148,7 @@ export class Reports {
   async #post({ intent }: Report, proof: Proof): Promise<number> {
     try {
       const path = `/intents/${encodeURIComponent(intent.handle)}/proofs`;
-      const { status } = await this.#options.ledger.send('POST', path, proof);
-      return status;
+      return await this.#options.ledger.tell(path, proof);
     } catch {
       return 0;
     }

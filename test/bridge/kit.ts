@@ -38,6 +38,8 @@ export interface FakeLedger {
   told: Told[];
   /** Status of the answer to a report; 0 breaks the connection. */
   answer: (custom: Json) => number | Promise<number>;
+  /** Its body. */
+  shown: string;
   /** Statuses of the next answers to what is no report. */
   busy: number[];
   /** Its own signer record, and what it says of itself. */
@@ -82,7 +84,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
       if (status === 0) request.socket.destroy();
       else if (status === 101)
         request.socket.end('HTTP/1.1 101 Other\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n');
-      else response.writeHead(status).end('{}');
+      else response.writeHead(status).end(ledger.shown);
     });
   });
   await listen(server, port);
@@ -92,6 +94,7 @@ export async function openLedger(seed = 1, port = 0): Promise<FakeLedger> {
     bank: BANK_KEYS.public,
     told: [],
     answer: () => 200,
+    shown: '{}',
     busy: [],
     system: record({ handle: 'system', public: keys.public, format: 'ed25519-raw' }, keys, [{ status: 'created' }]),
     status: record({ handle: 'ayni', ledger: 'main', status: 'UP' }, keys, [

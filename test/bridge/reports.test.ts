@@ -49,6 +49,16 @@ describe('a report', () => {
     await settled();
   });
 
+  test('is taken where the answer shows an intent to which others have added much: it was sent again for ever', async () => {
+    ledger.shown = `{"data":"${'a'.repeat(40 * 1024 * 1024)}"}`;
+    const debits = [entryOf(ledger, 'debit', 'ana', 300), entryOf(ledger, 'debit', 'ana', 1)];
+    for (const debit of debits) await house.prepare(debit);
+    await ledger.waitFor(2);
+    await pause(500);
+    expect(ledger.told).toHaveLength(2);
+    await settled();
+  });
+
   test.each([400, 401, 403, 422])('is not sent again after %i, not after a restart either', async (status) => {
     ledger.answer = () => status;
     const debit = entryOf(ledger, 'debit', 'ana', 300);
