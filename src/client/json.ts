@@ -6,7 +6,8 @@ import { isUtf8 } from 'node:buffer';
 
 export type JsonObject = Record<string, unknown>;
 
-const DEPTH_MAX = 80;
+/** What a server can be told to take (--body-depth-max), with what is around it where it calls a bank. */
+const DEPTH_MAX = 640;
 /** The four million characters that others may add to an intent come to 2.8 million, a mebibyte of its own to 0.7. */
 const PARTS_MAX = 4_000_000;
 const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d];

@@ -1,6 +1,6 @@
 /** The bank behind its port: what it does with each request, the same one again, and one out of order. */
 import { describe, expect, test } from 'vitest';
-import { type Json, proof } from '../support/client.ts';
+import { type Json, makeKeys, proof } from '../support/client.ts';
 import { housesOf, START } from './houses.ts';
 import { type Asked, entryOf, type House, openLedger, signed } from './kit.ts';
 
@@ -300,6 +300,21 @@ test('a commit of an intent of whose legs the ledger has said hundreds of things
   const intent = { ...debit.intent, meta: { ...debit.intent.meta, proofs: [...debit.intent.meta.proofs, ...said] } };
   const bad = { ...intent, meta: { proofs: [...intent.meta.proofs, proof('b'.repeat(64), ledger.keys)] } };
   expect(await house.go({ ...debit, intent: bad }, 'commit')).toBe(401);
+  expect(await house.go({ ...debit, intent }, 'commit')).toBe(202);
+  expect(await house.money()).toEqual({ ...START, ana: [700, 0, 0], bank: [300, 0] });
+});
+
+test('a commit of an intent with a proof as deep as a server can be told to take is done: it was refused for ever', async () => {
+  const house = await open();
+  const debit = entryOf(ledger, 'debit', 'ana', 300);
+  await house.prepare(debit);
+  const { proofs } = debit.intent.meta;
+  // In a body of its own it has one level more around it.
+  const deep = JSON.parse(`${'{"a":'.repeat(511)}1${'}'.repeat(511)}`);
+  const intent = {
+    ...debit.intent,
+    meta: { ...debit.intent.meta, proofs: [...proofs, proof(debit.intent.hash, makeKeys(), deep)] },
+  };
   expect(await house.go({ ...debit, intent }, 'commit')).toBe(202);
   expect(await house.money()).toEqual({ ...START, ana: [700, 0, 0], bank: [300, 0] });
 });
