@@ -103,6 +103,12 @@ describe('ayni backup', () => {
     ['nowhere', () => [books], 2, /two directories/],
     ['a copy of nothing', () => [freshDirectory(), fresh()], 1, /holds no books/],
     ['a copy of what is not there', () => ['/nowhere/at/all', fresh()], 1, /there is no directory/],
+    [
+      'books with a key that is none, and names its file',
+      () => [copyWithBadKey(books), fresh()],
+      1,
+      /DAMAGE: .*server\.key, byte 0: /,
+    ],
     ['with a key that is not there', () => [copyWithoutKey(books), fresh(), '--with-key'], 1, /holds no server\.key/],
   ])('refuses %s', async (_name, args, code, what) => {
     const given = args();
@@ -126,6 +132,12 @@ describe('ayni backup', () => {
     expect((await ayni('backup', books, to)).code).toBe(0);
   });
 });
+
+function copyWithBadKey(directory: string): string {
+  const copy = copyOf(directory);
+  writeFileSync(join(copy, 'server.key'), 'x');
+  return copy;
+}
 
 function freshWith(name: string): string {
   const directory = freshDirectory();

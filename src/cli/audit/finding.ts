@@ -26,10 +26,11 @@ export class FoundError extends Error {
   override name = 'FoundError';
   readonly finding: Finding;
 
-  constructor(kind: FindingKind, place: Place, what: string) {
-    super(what);
-    const { file, byte, seq, luid } = place;
-    this.finding = { kind, file, byte, seq, luid, what };
+  /** Says where it is by itself, too: tools that report no findings tell it as any other error. */
+  constructor(kind: FindingKind, { file, byte, seq, luid }: Place, what: string) {
+    const finding = { kind, file, byte, seq, luid, what };
+    super(findingText(finding));
+    this.finding = finding;
   }
 }
 
