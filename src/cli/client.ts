@@ -1,6 +1,6 @@
 /**
  * A small client of the service: signs records as any client does, sends them, reads them back, and
- * checks every signature of what it reads. The demos and the benches use it, and the audit for a head.
+ * checks every signature of what it reads. `ayni send`, the demos and the benches use it, and the audit for a head.
  *
  * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
  */

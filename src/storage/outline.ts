@@ -103,7 +103,7 @@ export function noteOutline(bytes: Buffer, from: number, to: number, words: Int3
 }
 
 /** Where a text lies in some bytes. */
-export interface Span {
+interface Span {
   from: number;
   to: number;
 }
