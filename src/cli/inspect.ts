@@ -183,6 +183,13 @@ function printPlan(pinned: Pinned, directory: string): number {
     return 1;
   }
   const { position, torn } = end;
+  const newest = snapshots.at(-1);
+  // What a snapshot holds was in the journal first: also where it cannot be used, it tells how far that led.
+  if (newest !== undefined && position.seq < snapshotSeq(newest)) {
+    const ends = segments.length === 0 ? 'there is no journal' : `the journal ends at entry ${position.seq}`;
+    say(`DAMAGE: ${ends}, and ${newest} is of a later one: no server starts on this whose key has signed that.`);
+    return 1;
+  }
   if (torn?.bytes === 0) say(`${torn.file} has nothing in it.`);
   else if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
   if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);

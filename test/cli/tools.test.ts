@@ -312,6 +312,19 @@ describe('inspect', () => {
     expect([refused.code, refused.log]).toEqual([1, expect.stringContaining('`ayni follow` did not bring to its end')]);
   });
 
+  test.each([
+    ['without a journal', 0, 'there is no journal', 'no journal, but entry'],
+    ['whose journal ends before a snapshot', 1, 'the journal ends at entry', 'the journal ends at entry'],
+  ])('of books %s says that no server starts on them: it ended with 0', async (_, kept, said, why) => {
+    const directory = copyOf(books);
+    for (const name of filesIn(directory, /^journal/).slice(kept)) rmSync(join(directory, name));
+    const { out, code } = await ayni('inspect', directory);
+    expect([code, out]).toEqual([1, expect.stringContaining(`DAMAGE: ${said}`)]);
+    expect(out).not.toContain('Last entry');
+    const refused = await startRefused({ directory });
+    expect([refused.code, refused.log]).toEqual([1, expect.stringContaining(why)]);
+  });
+
   test('of a directory that holds none says so: it told of books there, and ended as if all were well', async () => {
     const { out, err, code } = await ayni('inspect', freshDirectory());
     expect([out, err, code]).toEqual(['', expect.stringContaining('holds no books'), 1]);
