@@ -18,7 +18,8 @@ export class UnreachableError extends Error {
 }
 
 const ANSWER_MS_MAX = 10_000;
-const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+/** A record, to which anybody may have added four mebi of characters in proofs, three bytes each. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 export class Ledger {
   /** Ends in /v2, or wherever the paths below begin. */

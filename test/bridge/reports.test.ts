@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
-import { makeKeys } from '../support/client.ts';
+import { makeKeys, proof } from '../support/client.ts';
 import { pause, until } from '../support/kit.ts';
 import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
 
@@ -179,14 +179,24 @@ describe("the ledger's key", () => {
     client.close();
   });
 
+  test('is that one whatever others have added to the signer: a bank waited for the ledger for ever', async () => {
+    const client = new Ledger(ledger.url, '', 1);
+    const { hash, meta } = ledger.system;
+    const note = '漢'.repeat(340_000);
+    const added = Array.from({ length: 12 }, (_, n) => proof(hash, makeKeys(), { n, note }));
+    ledger.system = { ...ledger.system, meta: { ...meta, proofs: [...meta.proofs, ...added] } };
+    expect(await client.fetchKey()).toBe(ledger.keys.public);
+    client.close();
+  });
+
   test('is none in an answer that is too large to be one', async () => {
     const client = new Ledger(ledger.url, '', 1);
     const { system } = ledger;
-    ledger.system = { ...system, more: 'x'.repeat(9_000_000) };
+    ledger.system = { ...system, more: 'x'.repeat(34_000_000) };
     const asked = client.fetchKey();
     await expect(asked).rejects.toThrow('the answer is too large');
     await expect(asked).rejects.toThrow(UnreachableError);
-    ledger.system = { ...system, more: 'x'.repeat(7_000_000) };
+    ledger.system = { ...system, more: 'x'.repeat(33_000_000) };
     expect(await client.fetchKey()).toBe(ledger.keys.public);
     client.close();
   });
