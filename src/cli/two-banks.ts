@@ -14,7 +14,7 @@ const HELP = `npm run two-banks -- [flags]
   --payments 1000   how many are sent, by --clients 16, for at most --seconds 20
   --seed <number>   decides about payments and kills; a new one each time
   --calm            nobody is killed
-  --chaos <which>   the banks misbehave too: see npm run bridge -- --help
+  --chaos <which>   the banks misbehave too, which takes many minutes: see npm run bridge -- --help
 `;
 const CLIENTS_MAX = 1000;
 const SECONDS_MAX = 1_000_000;

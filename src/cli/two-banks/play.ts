@@ -26,7 +26,7 @@ interface PlayPlan {
   kills: boolean;
   /** How the banks misbehave; null where they do not. */
   chaos: string | null;
-  /** How long banks may take to join, and payments to end, after everybody is back. */
+  /** How long banks may take to join, and nothing may come to its end once everybody is back, before what is left is told. */
   endMsMax: number;
   say(line: string): void;
 }
@@ -125,20 +125,21 @@ async function kill(actors: Actor[], random: () => number, isOver: () => boolean
   }
 }
 
-/** Everybody's books, once every payment has come to its end, or time is up. */
+/** Everybody's books, once every payment has come to its end, or none does any more. */
 async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax: number): Promise<Story> {
-  const late = performance.now() + endMsMax;
+  const ends = new Ends(endMsMax);
   const stored = new Map<string, StoredRecord>();
   await runInParallel(payments.length, READERS, async (position) => {
     const { handle } = payments[position]!;
     for (;;) {
       const { status, body } = await client.get(`/intents/${handle}`);
       if (status === 200) stored.set(handle, body);
-      if (status !== 200 || isFinal(body.meta.status ?? '') || performance.now() > late) return;
+      if (status !== 200 || isFinal(body.meta.status ?? '')) return ends.met();
+      if (ends.areOver) return;
       await pause(POLL_MS);
     }
   });
-  const banks = await Promise.all(cast.banks.map((bank) => settled(bank, stored, late)));
+  const banks = await Promise.all(cast.banks.map((bank) => settled(bank, stored, endMsMax)));
   const balances = new Map<string, { available: number; reserved: number }>();
   for (const { name } of cast.banks) {
     const { body } = await client.get<{ data: { data: { schema: string; amount: number } }[] }>(
@@ -150,22 +151,51 @@ async function collect(cast: Cast, client: Client, payments: Payment[], endMsMax
   return { payments, stored, banks, balances, funds: FUNDS };
 }
 
-/** The bank's books, once it has told and heard all there is to tell and to hear, or time is up. */
-async function settled(bank: Actor, stored: Map<string, StoredRecord>, late: number): Promise<BankBooks> {
-  const isDone = (books: BankBooks): boolean =>
-    books.waiting === 0 &&
-    books.entries.every(
-      ({ state, intent }) =>
-        state !== 'prepared' && books.heard.get(intent.handle) === stored.get(intent.handle)?.meta.status,
-    );
-  for (;;) {
+/** The bank's books, once it has told and heard all there is to tell and to hear, or nothing of that comes any more. */
+export async function settled(
+  bank: Pick<Actor, 'name' | 'url'>,
+  stored: Map<string, StoredRecord>,
+  endMsMax: number,
+): Promise<BankBooks> {
+  const ends = new Ends(endMsMax);
+  for (let before = Number.POSITIVE_INFINITY; ; ) {
     const books = await readBank(bank);
-    if (isDone(books) || performance.now() > late) return books;
+    const left = books.waiting + books.entries.filter((entry) => isOpen(entry, books, stored)).length;
+    if (left < before) ends.met();
+    before = Math.min(before, left);
+    if (left === 0 || ends.areOver) return books;
     await pause(POLL_MS);
   }
 }
 
-async function readBank({ name, url }: Actor): Promise<BankBooks> {
+/** Whether the bank has not done it, or not heard what became of its intent. */
+function isOpen({ state, intent }: EntryRow, { heard }: BankBooks, stored: Map<string, StoredRecord>): boolean {
+  return state === 'prepared' || heard.get(intent.handle) !== stored.get(intent.handle)?.meta.status;
+}
+
+/**
+ * Whether to wait on. What a bank that misbehaves does not take is sent again a second later, and news of intents go one at a
+ * time: a thousand payments may take ten minutes, and all is well as long as one after the other comes to its end.
+ */
+class Ends {
+  readonly #msMax: number;
+  #late: number;
+
+  constructor(msMax: number) {
+    this.#msMax = msMax;
+    this.#late = performance.now() + msMax;
+  }
+
+  met(): void {
+    this.#late = performance.now() + this.#msMax;
+  }
+
+  get areOver(): boolean {
+    return performance.now() > this.#late;
+  }
+}
+
+async function readBank({ name, url }: Pick<Actor, 'name' | 'url'>): Promise<BankBooks> {
   const client = connect(url);
   const read = async <Data>(path: string): Promise<Data> => (await client.get<{ data: Data }>(path)).body.data;
   const readAll = async <Row>(list: string): Promise<Row[]> => {
