@@ -43,7 +43,7 @@ export class Absences {
 
   /** A call of this receiver has come to its end. */
   settled(receiver: number, outcome: Outcome, attempts: number, lastError: string | null): void {
-    if (outcome === 'delivered') this.delivered(receiver);
+    if (outcome === 'delivered') this.#delivered(receiver);
     if (outcome === 'gaveUp') this.#gaveUp(receiver, attempts, lastError!);
   }
 
@@ -62,8 +62,7 @@ export class Absences {
     this.#options.inform(`${this.#nameOf(receiver)} takes no calls ${what}`);
   }
 
-  /** This receiver has taken a call. */
-  delivered(receiver: number): void {
+  #delivered(receiver: number): void {
     if (this.#away.delete(receiver)) this.#options.inform(`${this.#nameOf(receiver)} takes calls again.`);
   }
 

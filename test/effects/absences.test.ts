@@ -99,7 +99,7 @@ test('a thousand and one are away: who was told of first is forgotten, and told 
     absences.failed(row, 5, 'status 503');
   }
   expect(lines).toHaveLength(MAX + 1);
-  for (const row of [first!, second!, last!]) absences.delivered(row);
+  for (const row of [first!, second!, last!]) absences.settled(row, 'delivered', 1, null);
   expect(lines.slice(MAX + 1)).toEqual(
     ['w1', `w${MAX}`].map((handle) => `Wallet ${handle} of ledger main takes calls again.`),
   );
