@@ -65,15 +65,17 @@ export async function run(args: string[]): Promise<number> {
     process.stderr.write(`ayni: ${text}\n`);
     return 1;
   };
-  let copy: Copy;
+  const isOnce = values.once === true;
+  let [copy, name] = [null as Copy | null, ''];
   try {
     copy = new Copy(realDisk, directory, verifyBy(key), tell);
+    // Who takes what there is, and goes, is nobody to wait for.
+    if (!isOnce) name = copy.name();
   } catch (error) {
+    copy?.abandon();
     return failed(error as Error);
   }
-  // Who takes what there is, and goes, is nobody to wait for.
-  const isOnce = values.once === true;
-  const source = new Source(url, isOnce ? '' : copy.name(), stop.signal, peers);
+  const source = new Source(url, name, stop.signal, peers);
   const endWatch = peers?.watch(tell);
   const following = new Following(copy, source, encodeBase64(key), stop);
   let hasAll = false;

@@ -210,6 +210,24 @@ describe('ayni follow', () => {
     },
   );
 
+  test('where what it is called by cannot be read it says what to do, as of any other file', async () => {
+    const to = freshDirectory();
+    mkdirSync(join(to, 'follower'));
+    const { code, err } = await ayniProcess(
+      'follow',
+      'http://127.0.0.1:1',
+      to,
+      '--against',
+      encodeBase64(SERVER.public),
+    );
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^ayni: Cannot go on in .*follower is a directory.*follow again/),
+    ]);
+    // It was let go: the lock names nobody.
+    expect(filesIn(to, /^lock-/).map((name) => readFileSync(join(to, name), 'utf8'))).toEqual(['']);
+  });
+
   test('SIGHUP, which log rotation sends too, ends with another code than a stop that was asked for', async () => {
     const server = await serve({ directory: freshDirectory() });
     const follower = follow(portOf(server), fresh(), server.publicKey);
