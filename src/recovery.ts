@@ -10,13 +10,20 @@ import { basename, join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';
 import { apply } from './core/apply.ts';
 import { loadState, type StateExtra } from './core/dump.ts';
+import { assert } from './core/refusal.ts';
 import { emptyState, type MemorySizes, type State } from './core/state.ts';
 import { changeIn, changeText } from './storage/changed-byte.ts';
 import { entryCodec } from './storage/codec.ts';
 import type { Disk } from './storage/disk.ts';
 import { segmentSeq, type VerifyHash } from './storage/format.ts';
 import { JOURNAL_START, type JournalEnd } from './storage/journal.ts';
-import { NOT_SIGNED, type ReadResult, replayJournal, type TornTail } from './storage/journal-reader.ts';
+import {
+  NOT_SIGNED,
+  type ReadResult,
+  replayJournal,
+  ShortJournalError,
+  type TornTail,
+} from './storage/journal-reader.ts';
 import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { ownLastSegment } from './storage/own-segment.ts';
@@ -104,14 +111,29 @@ function readMended(options: RecoveryOptions): Recovered | { file: string; byte:
   const { disk, directory, verify } = options;
   // A server that has the same file may go on writing to it: what is read here is to be what is gone on with.
   const own = ownLastSegment(disk, directory);
-  const { torn, ...recovered } = readBooks(options);
   const notes = own === null ? [] : [own];
+  const { books, torn, position } = readOrShort(options);
   if (torn !== null) {
-    const { notes: told, byte } = mendEnd(disk, directory, { torn, position: recovered.end }, verify);
+    const { notes: told, byte } = mendEnd(disk, directory, { torn, position }, verify);
     notes.push(...told);
     if (byte !== null) return { file: torn.file, byte, notes };
   }
-  return { ...recovered, notes: [...recovered.notes, ...notes] };
+  assert(books !== null, 'what keeps the journal from its snapshot is a byte that is put back');
+  return { ...books, notes: [...books.notes, ...notes] };
+}
+
+/** How far the journal goes; the books are null where only a byte that can be put back keeps it from its newest snapshot. */
+function readOrShort(options: RecoveryOptions): Pick<ReadResult, 'position' | 'torn'> & { books: Recovered | null } {
+  const { disk, directory, verify } = options;
+  try {
+    const { torn, ...books } = readBooks(options);
+    return { books, torn, position: books.end };
+  } catch (error) {
+    if (!(error instanceof ShortJournalError)) throw error;
+    const { torn, position } = error.read;
+    if (torn === null || changeIn(disk, directory, { torn, position }, verify)?.where !== 'frame') throw error;
+    return { books: null, torn, position };
+  }
 }
 
 /** Reads what is there and changes nothing. */

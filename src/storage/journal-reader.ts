@@ -175,16 +175,20 @@ function* stepSegments<E>(
   const segments = neededSegments(disk, directory, after);
   for (const [index, segment] of segments.entries())
     yield* readSegment(run, segment, index === 0, index === segments.length - 1);
-  const { position } = run.result;
-  if (position.seq < after.seq) {
-    const path = join(directory, position.file ?? '');
-    throw new DamageError(
-      path,
-      position.byte,
-      `the journal ends at entry ${position.seq}, entry ${after.seq} is known`,
-    );
-  }
+  if (run.result.position.seq < after.seq) throw new ShortJournalError(directory, run.result, after.seq);
   return run.result;
+}
+
+/** The journal ends before an entry that is known. */
+export class ShortJournalError extends DamageError {
+  /** What there is, and what stands behind it. */
+  readonly read: ReadResult;
+
+  constructor(directory: string, read: ReadResult, knownSeq: number) {
+    const { seq, file, byte } = read.position;
+    super(join(directory, file ?? ''), byte, `the journal ends at entry ${seq}, entry ${knownSeq} is known`);
+    this.read = read;
+  }
 }
 
 /** Cuts a torn tail off, durably. A segment with a torn header goes altogether. */

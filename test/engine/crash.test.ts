@@ -126,6 +126,30 @@ describe('a byte of the last frame that changes on the disk', () => {
     });
   });
 
+  test('also where the newest snapshot is of that very frame: no server started on them, two changed bytes end the start', async () => {
+    const { house, from, to, whole } = await withLastFrame();
+    await house.takeSnapshot();
+    await atPlaces(from, to - 1, 8, async (byte) => {
+      const changed = Buffer.from(whole);
+      changed[byte]! ^= 1 + (byte % 255);
+      house.disk.put(SEGMENT, changed);
+      const { state, entries, notes } = recoverFrom(house.disk);
+      expect(notes).toEqual([
+        expect.stringContaining(`Byte ${byte} of journal-00000000000000000001.ayj, in the last frame`),
+        expect.stringContaining('Read the snapshot after entry'),
+      ]);
+      expect([entries, differencesOf(state, house.state)]).toEqual([0, []]);
+      expect(house.disk.bytesOf(SEGMENT).equals(whole)).toBe(true);
+    });
+    for (const places of [[from + 90, from + 200], [from - 10]]) {
+      const changed = Buffer.from(whole);
+      for (const byte of places) changed[byte]! ^= 4;
+      house.disk.put(SEGMENT, changed);
+      expect(() => recoverFrom(house.disk)).toThrow(/damaged at byte/);
+      expect(house.disk.bytesOf(SEGMENT).equals(changed), 'nothing is changed').toBe(true);
+    }
+  });
+
   test('or behind it, among the zeros, is put back too', async () => {
     const { house, to, whole } = await withLastFrame();
     for (const byte of [to, to + 1, whole.length - 1]) {
