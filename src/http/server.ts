@@ -458,13 +458,33 @@ class Exchange implements Request, Reply, Guest {
     for (const [name, value] of headers) res.writeHeader(name, value);
     // The native call takes an absent length only where no argument follows it.
     if (isEmpty) closes ? res.endWithoutBody(0, true) : res.endWithoutBody();
-    else if (this.methodSent === 'HEAD') endHead(res, bytesOf(answer), closes);
+    else if (this.methodSent === 'HEAD') this.endHead(res, bytesOf(answer), closes);
     else if (typeof answer === 'string') {
       const body = SENDS_LATIN1 ? Buffer.from(answer) : answer;
       if (this.closes || body.length <= GATHERED_MAX) res.end(body, closes);
       else this.offer(res, [body]);
     } else if (this.closes) res.end(Buffer.concat(answer), closes);
     else this.offer(res, answer);
+  }
+
+  /**
+   * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
+   * the body for ever, and takes the connection's next request for one behind an unanswered one; where it is not, it cannot
+   * be told to close, and a body that is refused would go on for ever behind its answer. So that is done here.
+   */
+  private endHead(res: HttpResponse, bytes: number, closes: boolean): void {
+    if (!closes) {
+      res.writeHeader('Content-Length', String(bytes));
+      res.endWithoutBody();
+      return;
+    }
+    res.writeHeader('Connection', 'close');
+    res.tryEnd('', bytes);
+    if (this.req !== null) this.watch(res);
+    const unread = new Unread(this.scene.hall, res, [], 0);
+    this.unread = unread;
+    // What is gathered has been sent by then.
+    setImmediate(() => unread.cut());
   }
 
   /** Sends what the network takes now, and keeps the rest until it takes more. */
@@ -574,14 +594,4 @@ function sortOf(method: string): Sort | null {
 function bytesOf(body: string | readonly (string | Buffer)[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0);
-}
-
-/**
- * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
- * the body for ever, and takes the connection's next request for one behind an unanswered one.
- */
-function endHead(res: HttpResponse, bytes: number, closes: boolean): void {
-  res.writeHeader('Content-Length', String(bytes));
-  if (closes) res.writeHeader('Connection', 'close');
-  res.endWithoutBody();
 }

@@ -103,7 +103,28 @@ describe('a request arrives as it was sent', () => {
     await wire(server);
     const line = await wire(server);
     line.socket.write('HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n');
-    expect(await line.until('\r\n\r\n')).toMatch(/^HTTP\/1.1 503 .*connection: close/is);
+    await line.closed;
+    expect(line.text()).toMatch(/^HTTP\/1.1 503 .*connection: close\r\n.*content-length: \d\d+\r\n\r\n$/is);
+  });
+
+  test.each([
+    ['at once', 'Content-Length: 20000000'],
+    ['once it has waited for it', 'Content-Length: 200000'],
+    ['where it has no end', 'Transfer-Encoding: chunked\r\n\r\nffffff\r\n'.padEnd(200_000, 'x')],
+  ])('HEAD with a body that is too large is answered and closed, %s', async (_, rest) => {
+    const server = await start();
+    const line = await wire(server);
+    line.socket.write(`HEAD /a HTTP/1.1\r\nHost: h\r\n${rest}\r\n\r\n`);
+    await line.closed;
+    expect(line.text()).toMatch(/^HTTP\/1.1 413 .*connection: close\r\n.*content-length: \d\d+\r\n\r\n$/is);
+    expect([server.running(), server.held()]).toEqual([
+      0,
+      [
+        ['bodies', 0],
+        ['heads', 0],
+        ['answers', 0],
+      ],
+    ]);
   });
 
   test('OPTIONS with a body that may have no end is answered and closed', async () => {
