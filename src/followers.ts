@@ -275,6 +275,7 @@ export class Followers {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!URL.canParse(request.url!, 'http://books')) return void response.writeHead(404).end();
     const { pathname, searchParams } = new URL(request.url!, 'http://books');
     const [, books, name = '', ...rest] = pathname.split('/');
     if (request.method !== 'GET' || books !== 'books' || rest.length > 0) return void response.writeHead(404).end();

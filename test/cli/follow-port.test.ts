@@ -78,6 +78,18 @@ describe('what who follows is given', () => {
     expect(answer.status).toBe(status);
   });
 
+  test.each(['//', 'http://[', 'http://books:99999/books'])(
+    'is nothing where no URL is asked for: %s',
+    async (target) => {
+      const { url } = await openTo(await lived('whole'));
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.write(`GET ${target} HTTP/1.1\r\nhost: books\r\n\r\n`);
+      const [answer] = await once(socket, 'data');
+      socket.destroy();
+      expect(String(answer)).toMatch(/^HTTP\/1.1 404 /);
+    },
+  );
+
   test('is one answer at a time on a connection', async () => {
     const house = await lived('whole');
     const { url } = await openTo(house);
