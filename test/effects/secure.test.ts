@@ -101,6 +101,15 @@ describe('a token', () => {
   });
 
   test.each([
+    '{"access_token":"t","scope":"a\\\\b","x\\"y":":\\\\"}',
+    '{"scope":"\\u005c","access_token":"t","\\u006e":["\\\\:",":"]}',
+  ])('may come with a backslash in what is no name: %s', async (body) => {
+    const { call, tokens } = await openBank(() => ({ body }));
+    expect(await call(open())).toEqual({ status: 202 });
+    expect(tokens()).toEqual(['Bearer t']);
+  });
+
+  test.each([
     ['is refused', { status: 403, body: { error: SECRET } }, 'token: status 403'],
     ['is refused in both ways', { status: 401, body: { error: SECRET } }, 'token: status 401'],
     ['comes with a redirect', { status: 302, body: '' }, 'token: status 302'],
@@ -113,6 +122,16 @@ describe('a token', () => {
     [
       'is of another type',
       { body: { access_token: 't', token_type: 'mac' } },
+      'token: the answer holds no bearer token',
+    ],
+    [
+      'has a member named so that JSON.parse spoils what others send',
+      { body: '{"access_token":"t","a\\\\":1}' },
+      'token: the answer holds no bearer token',
+    ],
+    [
+      'has one, its name in another writing',
+      { body: '{"access_token":"t","\\u005C" :1}' },
       'token: the answer holds no bearer token',
     ],
     [
