@@ -1,6 +1,7 @@
 /**
  * What is taken for JSON. The published JSONTestSuite says what a parser must take and refuse.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../src/http/json.ts';
@@ -155,6 +156,15 @@ test.each([
   parseText(`{"${first}":1,"${backslash}":2}`);
   const { value } = parseText(`{"${first}":1,"${escaped}":2}`) as { value: object };
   expect(Object.keys(value)[1]).toBe(name);
+});
+
+test('nor does what is looked at, as a server starts, to know whether one would', () => {
+  const body = '{"misread":0,"\\n":1}';
+  // Apart, and at once: what nobody uses is soon forgotten.
+  const source = `import('${new URL('../../src/http/json.js', import.meta.url)}').then(({ parseJson }) => {
+    console.log(JSON.stringify(parseJson(Buffer.from(process.argv[1]), 64).value));
+  });`;
+  expect(execFileSync(process.execPath, ['-e', source, body], { encoding: 'utf8' })).toBe(`${body}\n`);
 });
 
 test('a refusal does not quote the body', () => {
