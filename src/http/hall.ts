@@ -78,6 +78,8 @@ export class Hall {
   };
   /** When this turn of the event loop came to its first request; NaN before. */
   #turnBegan = Number.NaN;
+  /** Pieces of bodies that come in very small ones, in this turn. */
+  crumbs = 0;
   /** Bodies on their way, oldest first, and bodies being read away; the first of each is due first. */
   readonly #arriving = new Set<Guest>();
   readonly #lingering = new Set<Guest>();
@@ -118,6 +120,7 @@ export class Hall {
 
   readonly #endTurn = () => {
     this.#turnBegan = Number.NaN;
+    this.crumbs = 0;
   };
 
   /** Its body is on its way. */

@@ -92,6 +92,14 @@ const PIECES_BYTES_MIN = 1024;
 const LINGER_BYTES_MAX = 8 * 1_048_576;
 /** So long one turn of the event loop answers at once, as the entrance lets in. */
 const ANSWERED_NOW_MS = 5;
+/**
+ * Of a body in chunks each is handed over by itself, and the native part reads up to 5 MB of a connection in one turn: a
+ * million chunks of a byte take a third of a second, as much as hundreds of bodies as they mostly come. So once so many that
+ * are smaller than this on average have come in a turn, bodies in such are cut off; each is looked at once in so many.
+ */
+const CRUMBS_MAX = 32_768;
+const CHUNK_BYTES_MIN = 64;
+const CHUNKS_BETWEEN_LOOKS = 256;
 /** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
 const GATHERED_MAX = 4096;
 /**
@@ -205,6 +213,8 @@ class Exchange implements Request, Reply, Guest {
   /** The beginning of the body, where it comes in pieces. */
   private pieces: Uint8Array = EMPTY;
   private received = 0;
+  /** How many pieces of it have come. */
+  private count = 0;
   private closes = false;
   /** When it was here, with its body where that is waited for. */
   private since: number;
@@ -278,7 +288,7 @@ class Exchange implements Request, Reply, Guest {
     });
   }
 
-  /** An answer would not do: what came with the request would be read on, though the answer says that it closes. */
+  /** Without an answer: what came with the request would be read on behind it, though it says that the connection closes. */
   private cut(): void {
     this.res!.close();
     this.abort();
@@ -362,6 +372,8 @@ class Exchange implements Request, Reply, Guest {
     if (this.res === null) return;
     const { hall, handler, options } = this.scene;
     this.received += chunk.byteLength;
+    // Only what is closed is not read on.
+    if (++this.count % CHUNKS_BETWEEN_LOOKS === 0 && this.holdsUp()) return this.cut();
     if (this.lingering !== null) {
       if (isLast || this.received > LINGER_BYTES_MAX) this.endLingering();
       return;
@@ -383,6 +395,16 @@ class Exchange implements Request, Reply, Guest {
     // The inbox may have filled up since the head was asked about.
     this.serve(handler.admit(this));
     this.body = EMPTY;
+  }
+
+  /** Whether others wait while its body is handed over crumb by crumb. */
+  private holdsUp(): boolean {
+    if (!this.headers.isChunked || this.received >= CHUNK_BYTES_MIN * this.count) return false;
+    const { hall } = this.scene;
+    // They are counted until that turn is over.
+    hall.turn();
+    hall.crumbs += CHUNKS_BETWEEN_LOOKS;
+    return hall.crumbs > CRUMBS_MAX;
   }
 
   /**

@@ -121,6 +121,30 @@ describe('bodies that are too much', () => {
     },
   );
 
+  const inChunks = (bytes: number, count: number) =>
+    `POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n${`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count)}0\r\n\r\n`;
+
+  test.each([
+    ['is cut off', {}],
+    ['and too large is, too', { bodyBytesMax: 100 }],
+  ])('a body in very many small chunks at once %s: nobody else would be heard', async (_, options) => {
+    const server = await start({}, options);
+    const line = await wire(server);
+    line.socket.write(inChunks(1, 90_000));
+    await line.closed;
+    const nothing = ['bodies', 'heads', 'answers'].map((of) => [of, 0]);
+    expect([line.text(), server.running(), server.held()]).toEqual(['', 0, nothing]);
+  });
+
+  test.each([
+    [1, 20_000],
+    [64, 90_000],
+  ])('one in chunks of %i bytes, %i of them, is taken', async (bytes, count) => {
+    const line = await wire(await start({}, { bodyBytesMax: 10_000_000 }));
+    line.socket.write(inChunks(bytes, count));
+    expect(await line.until('"text":"')).toMatch(/^HTTP\/1.1 200 /);
+  });
+
   test('chunks that are refused by their head, of which no more come, are answered and closed', async () => {
     const server = await start({ admit: () => refuse('api.rate-limit-exceeded', 'not now') });
     const line = await wire(server);
@@ -319,6 +343,8 @@ describe('what slow clients make the server hold is bounded over all of them', (
     const bytes = 300_000;
     for (let sent = 0; sent < bytes; sent += 3000) {
       await new Promise((resolve) => line.socket.write('1\r\na\r\n'.repeat(3000), resolve));
+      // All in one turn would hold up others.
+      await pause(1);
     }
     // Both ends live here: by then the network has nothing left of it.
     for (let n = 0; n < 10; n++) await fetch(url(server, '/other'));
