@@ -185,10 +185,11 @@ function filterView(state: State, row: number): object {
  * Candidates of a list: every record that can pass its filters, and as few others as an index allows, in the order that
  * is asked for. Each is checked against all filters, so an index can only save time, never change an answer.
  *
- * Where a filter asks for equality with a term, a list walks the chain of that, or what the chains of several terms have in
- * common; of memberships that of their circle; else all records of the kind, block by block, but for those where nobody has had the status that is asked for. A
- * chain leads from the newest to the oldest: for the other order it is turned round, and so is each block. Intents on their
- * way, where they are few, are looked through one by one.
+ * Where a filter asks for equality with a term, a list walks the chain of that, or what the chains of several terms have
+ * in common; of memberships that of their circle; else all records of the kind, block by block, but for those where
+ * nobody has had the status that is asked for. A chain leads from the newest to the oldest: for the other order it is
+ * turned round, a stretch at a time, and so is each block. Intents on their way, where they are few, are looked through
+ * one by one.
  *
  * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
  * n-th of them is known by its number, and a page begins with the block it is in, however deep.
@@ -239,14 +240,16 @@ class Candidates {
     const open = this.#openRows();
     if (open !== null) return each(order === 'newest' ? open.reverse() : open);
     const terms = filters.map((filter) => termOf(kind, filter)).filter((term) => term !== null);
-    const heads = terms.map(([member, value]) => this.#head(member, value));
+    const hashes = terms.map(([member, value]) => termHash(this.#state, ledger, kind, member, value));
+    const heads = hashes.map((hash) => this.#state.terms.head(hash));
     const asked = this.#asked;
     const short = heads.length > 1 || asked !== null ? this.#shortest(heads) : -1;
     if (short >= 0) return this.#inOrder(this.#chain(short));
     if (heads.length === 0 || (asked !== null && this.#isRare(asked.number))) {
       return this.#blocksOf(asked?.number ?? ANY_STATUS);
     }
-    return this.#inOrder(heads.length > 1 ? this.#common(heads) : this.#chain(heads[0]!));
+    if (heads.length > 1) return this.#inOrder(this.#common(heads));
+    return order === 'newest' ? this.#chain(heads[0]!) : this.#fromOldest(hashes[0]!);
   }
 
   /** What is given newest first, in the order that is asked for. */
@@ -342,6 +345,38 @@ class Candidates {
     };
   }
 
+  /**
+   * What stands on a chain, the oldest first. It leads from the newest on, but what lies behind stays as it is: where it is
+   * long, so are stretches of it remembered, of which one alone is turned round at a time.
+   */
+  #fromOldest(hash: number): () => number {
+    const { terms, stretches } = this.#state;
+    const known = stretches.get(hash) ?? [];
+    const newer: number[] = [];
+    let node = terms.head(hash);
+    let nodes = 0;
+    const goOn = () => {
+      if (nodes++ % STRETCH === 0) newer.push(node);
+      node = terms.next(node);
+      return NONE;
+    };
+    let all: readonly number[] | null = null;
+    let next = 0;
+    let inStretch = () => END;
+    return () => {
+      if (node !== (known.at(-1) ?? 0)) return goOn();
+      if (all === null) {
+        all = [...known, ...newer.reverse()];
+        if (newer.length > 0 && all.length > 1) stretches.set(hash, all);
+      }
+      const row = inStretch();
+      if (row !== END || next === all.length) return row;
+      const older = all[next - 1];
+      inStretch = turned(this.#chain(all[next++]!, older === undefined ? 0 : terms.value(older) + 1));
+      return NONE;
+    };
+  }
+
   #ofCircle(circle: string): () => number {
     const { memberships } = this.#state;
     return this.#chain(membershipsHead(this.#state, circle), 0, memberships);
@@ -373,6 +408,9 @@ function isFixed(kind: Kind): boolean {
 
 /** A chain of so few nodes is looked through one by one, whatever else is asked for: some milliseconds at most. */
 const FEW = 256;
+
+/** Nodes of a stretch of a long chain. */
+const STRETCH = 1024;
 
 /** Where one record in so many has a status, other indexes are the longer way. */
 const RARE = 1024;

@@ -17,6 +17,7 @@ import {
   LongMap,
   type MemorySizes,
   near,
+  Recent,
   ROWS_MAX,
   scattered,
   Table,
@@ -66,6 +67,8 @@ export const SERVER_LEDGER = 0;
 
 /** Nodes of an index that lead nowhere, one behind the other: from so many on they are remembered. */
 const SKIPPED_MIN = 64;
+/** Stretches of chains that are remembered, each a number. */
+const STRETCHES_MAX = 1_000_000;
 
 export const DROPPED = 1;
 /** A wallet that other systems or rules take part in, see clearing. */
@@ -141,6 +144,8 @@ export interface State {
   readonly memo: AccessMemo;
   readonly names: NameMemo;
   readonly skips: Skips;
+  /** Of long chains of terms, by their hash: the newest nodes of their stretches, the oldest first (lists.ts). */
+  readonly stretches: Recent<number, readonly number[]>;
   readonly longVersions: LongVersions;
   /** What the ledgers ask of their records. */
   readonly norms: Norms;
@@ -207,6 +212,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     memo: new AccessMemo(cacheShare),
     names: new NameMemo(hashSeed),
     skips: new Skips(SKIPPED_MIN),
+    stretches: new Recent(STRETCHES_MAX * cacheShare, ({ length }) => 1 + length),
     longVersions: new LongVersions(cacheShare),
     norms: new Norms(cacheShare),
     ranks: new Ranks(),

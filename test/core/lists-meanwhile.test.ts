@@ -1,10 +1,11 @@
 /** Pages of lists that are looked for while records change, move and go: what stands on one is right when it is told. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Filter } from '../../src/core/filters.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { Listing } from '../../src/core/lists.ts';
 import { dataOf, readRow } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
+import type { State } from '../../src/core/state.ts';
 import { Dice } from '../support/dice.ts';
 import { often } from '../support/long.ts';
 import { Books } from './books.ts';
@@ -109,5 +110,67 @@ describe.each(FILTERS)('a list of %s', (_name, filters) => {
       const missing = now.slice(0, end).filter((row) => always.has(row) && !rows.includes(row));
       expect(missing, `missing, ${about}`).toEqual([]);
     }
+  });
+});
+
+describe('what stands on a long chain, the oldest first', () => {
+  const oldest = (state: State, skip: number, limit: number) => {
+    let looks = 0;
+    const isVisible = () => {
+      looks++;
+      return true;
+    };
+    const filters = [eq('data.schema', 'usual')];
+    const request = { ledger: 1, kind: Kind.wallet, filters, order: 'oldest', skip, limit, isVisible } as const;
+    const listing = new Listing(state, request);
+    while (!listing.step(() => true));
+    return { handles: listing.rows.map((row) => dataOf(readRow(state, row).entry).handle), looks };
+  };
+
+  test('is told as it is, however it grew, changed and shrank since it was asked for', () => {
+    const books = Books.open();
+    const dice = new Dice(7);
+    let live: string[] = [];
+    let made = 0;
+    const check = (skip: number, limit: number) =>
+      expect(oldest(books.state, skip, limit).handles).toEqual(live.slice(skip, skip + limit));
+    for (const more of [1023, 1, 1, 1500, 3, 2048, 700]) {
+      for (let n = 0; n < more; n++) {
+        const handle = `w${made++}`;
+        books.create(Kind.wallet, { handle, schema: 'usual' });
+        books.create(Kind.wallet, { handle: `other${made}` });
+        live.push(handle);
+      }
+      for (let n = 0; n < 40; n++) {
+        const handle = live[dice.below(live.length)]!;
+        live = live.filter((each) => each !== handle);
+        if (n % 2 === 0) expect(isRefusal(books.drop(Kind.wallet, handle))).toBe(false);
+        else {
+          books.update(Kind.wallet, handle, { handle, schema: 'usual', custom: { n } });
+          live.push(handle);
+        }
+      }
+      check(0, 20);
+      check(0, 10_000);
+      check(live.length - 5, 20);
+      for (let n = 0; n < 5; n++) check(dice.below(live.length), 1 + dice.below(1500));
+    }
+  });
+
+  test('is looked through from its end, once it was asked for: a page of the oldest of a million had all of them turned round', () => {
+    const books = Books.open();
+    for (let n = 0; n < 5000; n++) books.create(Kind.wallet, { handle: `w${n}`, schema: 'usual' });
+    const steps = (): number => {
+      const next = vi.spyOn(books.state.terms, 'next');
+      expect(oldest(books.state, 0, 20)).toMatchObject({ handles: Array.from({ length: 20 }, (_, n) => `w${n}`) });
+      const { length } = next.mock.calls;
+      next.mockRestore();
+      return length;
+    };
+    expect(steps()).toBeGreaterThan(5000);
+    expect(steps()).toBeLessThan(1100);
+    for (let n = 5000; n < 5100; n++) books.create(Kind.wallet, { handle: `w${n}`, schema: 'usual' });
+    expect(steps()).toBeLessThan(1200);
+    expect(steps()).toBeLessThan(1100);
   });
 });
