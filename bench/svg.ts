@@ -5,6 +5,8 @@
 import type { BarChart, LineChart } from './result.ts';
 
 const WIDTH = 720;
+/** Where what belongs to no place of its own begins. */
+const EDGE = 12;
 const FONT = 'font-family="system-ui, -apple-system, Segoe UI, sans-serif"';
 const TEXT = '#7d8590';
 const GRID = '#7d859040';
@@ -40,7 +42,7 @@ function drawLines({ title, x, y, lines, log = false }: LineChart, source: strin
     ]),
     ...across.ticks.map((tick) => text(across.at(tick), PLOT.bottom + 20, short(tick), 'middle')),
     text((PLOT.left + PLOT.right) / 2, PLOT.bottom + 40, x, 'middle'),
-    text(PLOT.left - 8, PLOT.top - 12, y, 'end'),
+    text(EDGE, PLOT.top - 12, y, 'start'),
   ];
   const labelled: number[] = [];
   for (const [index, { name, points: line }] of lines.entries()) {
@@ -94,7 +96,7 @@ function drawBars({ title, x, bars }: BarChart, source: string): string {
   const longest = Math.max(...sums);
   const names = [...new Set(bars.flatMap((bar) => bar.parts.map(([name]) => name)))];
   const colourOf = (name: string) => COLOURS[names.indexOf(name) % COLOURS.length]!;
-  const parts: string[] = [];
+  const parts = [text(BAR.left, BAR.top - 8, x, 'start')];
   let top = BAR.top;
   for (const [index, bar] of bars.entries()) {
     let left = BAR.left;
@@ -117,7 +119,7 @@ function drawBars({ title, x, bars }: BarChart, source: string): string {
     parts.push(text(left + 18, line, `${name} ${values.join(', ')}`, 'start'));
   }
   const legendLines = Math.ceil(names.length / LEGEND_COLUMNS);
-  return frame(`${title} (${x})`, top + legendLines * LEGEND_LINE + 34, parts, source);
+  return frame(title, top + legendLines * LEGEND_LINE + 34, parts, source);
 }
 
 // ---------------------------------------------------------------- pieces
@@ -127,9 +129,9 @@ function frame(title: string, height: number, parts: string[], source: string): 
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" ${box} role="img" ${FONT} font-size="12">`,
     `<title>${escaped(title)}</title>`,
-    `<text x="12" y="20" font-size="14" font-weight="600" fill="${TEXT}">${escaped(title)}</text>`,
+    `<text x="${EDGE}" y="20" font-size="14" font-weight="600" fill="${TEXT}">${escaped(title)}</text>`,
     ...parts,
-    `<text x="12" y="${height - 10}" font-size="10" fill="${TEXT}">${escaped(source)}</text>`,
+    `<text x="${EDGE}" y="${height - 10}" font-size="10" fill="${TEXT}">${escaped(source)}</text>`,
     '</svg>\n',
   ].join('\n');
 }

@@ -47,8 +47,8 @@ interface Line {
 export type Seats = readonly Line[];
 
 /**
- * Characters of a policy's values and filter from here on take effort of their own, so many with that of one look, before it is read: compiling
- * them takes as long as looking. What all policies may take together is some 800 000 so.
+ * Characters of a policy's values and filter from here on take effort of their own, so many with that of one look, before
+ * they are compiled: that takes as long as looking. What all policies may take together is some 800 000 so.
  */
 const USUAL_CHARS = 1024;
 const LONG_CHARS_PER_EFFORT = 4;
