@@ -11,7 +11,19 @@ const FONT = 'font-family="system-ui, -apple-system, Segoe UI, sans-serif"';
 const TEXT = '#7d8590';
 const GRID = '#7d859040';
 const COLOURS = [
-  ...['#3b82d6', '#d9822b', '#2ea06f', '#a371d8', '#d64b5f', '#1f9ea8', '#b59a1c', '#8a6d5a', '#6f7fd0', '#c267a5'],
+  ...[
+    '#3b82d6',
+    '#d9822b',
+    '#2ea06f',
+    '#a371d8',
+    '#d64b5f',
+    '#1f9ea8',
+    '#b59a1c',
+    '#8a6d5a',
+    '#6f7fd0',
+    '#c267a5',
+    '#6b8f23',
+  ],
 ];
 
 /** The chart, and below it in small letters where its figures come from. */
