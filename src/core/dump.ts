@@ -10,10 +10,10 @@ import { EntryType, POSTING_WIDTH, throughAt } from './entry.ts';
 import { findSlot } from './finding.ts';
 import { heldBy } from './intents.ts';
 import { Kind } from './kinds.ts';
-import { restoreMemberships } from './memberships.ts';
+import { pushMembership } from './memberships.ts';
 import { NONE, type OpenIntent } from './open-intents.ts';
 import { walletsNotHeld } from './postings.ts';
-import { dataOf, entryAt, intentIn, ledgerInfo, readRow, typeAt, versionAt } from './records.ts';
+import { dataOf, entryAt, intentIn, ledgerInfo, namesOf, readRow, typeAt, versionAt } from './records.ts';
 import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
@@ -81,8 +81,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra | OlderExtra, par
   for (const row of extra.ledgerRows) state.ledgers.push(ledgerInfo(row, readRow(state, row).entry));
   restoreOwnStatuses(state);
   restoreNorms(state);
-  restoreRanks(state);
-  restoreMemberships(state);
+  restoreByPlace(state);
   restoreUsedProofs(state);
   return state;
 }
@@ -141,10 +140,14 @@ function restoreNorms(state: State): void {
   }
 }
 
-function restoreRanks({ order, rows, ranks }: State): void {
+/** Ranks, and memberships by their circle, follow from the order of changes. */
+function restoreByPlace(state: State): void {
+  const { order, rows, ranks } = state;
   for (let place = 0; place < order.length; place++) {
     const row = order.get(place);
-    ranks.push(rows.ledger.get(row), rows.kind.get(row), place, rows.status.get(row));
+    const kind = rows.kind.get(row);
+    ranks.push(rows.ledger.get(row), kind, place, rows.status.get(row));
+    if (kind === Kind['circle-signer']) pushMembership(state, namesOf(state, row).handle, place);
   }
 }
 

@@ -3,7 +3,6 @@
  * follow from the order of changes, and lie in no snapshot.
  */
 import { luidHash } from './finding.ts';
-import { Kind } from './kinds.ts';
 import { LUID_LENGTH } from './luid.ts';
 import { namesOf } from './records.ts';
 import type { State } from './state.ts';
@@ -30,13 +29,4 @@ export function membershipsHead(state: State, circle: string): number {
 /** Whether the membership in this row is one of the circle with this luid. */
 export function isOfCircle(state: State, row: number, circle: string): boolean {
   return circleOf(namesOf(state, row).handle) === circle;
-}
-
-/** Those of a state that was read. */
-export function restoreMemberships(state: State): void {
-  const { order, rows } = state;
-  for (let place = 0; place < order.length; place++) {
-    const row = order.get(place);
-    if (rows.kind.get(row) === Kind['circle-signer']) pushMembership(state, namesOf(state, row).handle, place);
-  }
 }
