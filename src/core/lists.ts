@@ -257,12 +257,6 @@ class Candidates {
     return this.#request.order === 'newest' ? newestFirst : turned(newestFirst);
   }
 
-  /** The newest node of a term. */
-  #head(member: string, value: string): number {
-    const { ledger, kind } = this.#request;
-    return this.#state.terms.head(termHash(this.#state, ledger, kind, member, value));
-  }
-
   /** Whether the status is that of so few records that most blocks are passed by. */
   #isRare(status: number): boolean {
     const { ledger, kind } = this.#request;
@@ -273,6 +267,7 @@ class Candidates {
   #blocksOf(status: number): () => number {
     const { ledger, kind, order } = this.#request;
     const { ranks, terms } = this.#state;
+    const all = termHash(this.#state, ledger, kind, ALL_TERM, '');
     const by = order === 'newest' ? -1 : 1;
     let at = this.#blockBefore();
     let inBlock = () => END;
@@ -282,7 +277,7 @@ class Candidates {
       const next = ranks.nextBlock(ledger, kind, status, at, by);
       if (next === null) return END;
       at = next.block;
-      const newest = Number.isFinite(next.to) ? terms.next(terms.firstOf(next.to)) : this.#head(ALL_TERM, '');
+      const newest = Number.isFinite(next.to) ? terms.next(terms.firstOf(next.to)) : terms.head(all);
       inBlock = this.#inOrder(this.#chain(newest, next.from));
       return NONE;
     };
