@@ -171,19 +171,15 @@ function formEncode(text: string): string {
  * says.
  */
 function namesBackslash(json: string): boolean {
-  let hasBackslash = false;
-  for (let at = 0; at < json.length; at++) {
-    if (json[at] === ':' && hasBackslash) return true;
-    if (json[at] !== '"') continue;
-    hasBackslash = false;
-    for (at++; at < json.length && json[at] !== '"'; at++) {
-      if (json[at] !== '\\') continue;
-      at++;
-      if (json[at] === '\\' || json.slice(at, at + 5).toLowerCase() === 'u005c') hasBackslash = true;
-    }
+  for (const [, text, colon] of json.matchAll(STRING)) {
+    if (colon !== undefined && ESCAPED_BACKSLASH.test(text!)) return true;
   }
   return false;
 }
+
+/** A string of JSON, and what makes it a name. */
+const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/gs;
+const ESCAPED_BACKSLASH = /\\(?:\\|u005c)/i;
 
 function readToken(text: string | null): { token: string; seconds: number } | null {
   if (text === null || namesBackslash(text)) return null;
