@@ -66,15 +66,8 @@ describe('ayni follow', () => {
     const server = await serve({ directory, flags: ['--segment-bytes-max', '12000'] });
     expect(server.log()).toContain(`Snapshot ${newest} is not used`);
     const to = fresh();
-    const ran = await ayniProcess(
-      'follow',
-      `http://127.0.0.1:${portOf(server)}`,
-      to,
-      '--against',
-      server.publicKey,
-      '--once',
-    );
-    expect([ran.code, filesIn(to, /^snapshot/)]).toEqual([0, [older]]);
+    const once = follow(portOf(server), to, server.publicKey, '--once');
+    expect([await once.ended, filesIn(to, /^snapshot/)]).toEqual([0, [older]]);
     expect(await server.stop()).toBe(0);
   });
 
@@ -169,15 +162,7 @@ describe('ayni follow', () => {
     cpSync(directory, older, { recursive: true });
     server = await serve({ directory });
     await fillBooks(server, 3);
-    const { code } = await ayniProcess(
-      'follow',
-      `http://127.0.0.1:${portOf(server)}`,
-      to,
-      '--against',
-      server.publicKey,
-      '--once',
-    );
-    expect(code).toBe(0);
+    expect(await follow(portOf(server), to, server.publicKey, '--once').ended).toBe(0);
     await server.kill();
     server = await serve({ directory: older });
     const follower = follow(portOf(server), to, server.publicKey);
