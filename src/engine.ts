@@ -209,9 +209,13 @@ export class Engine {
 
   /** Why nothing more may come in for this ledger just now, or null. Asked before any work is done for a request. */
   overload(ledger = NO_LEDGER): Refusal | null {
+    return this.outage ?? (this.#entrance.hasPlace(ledger) ? null : OVERLOADED);
+  }
+
+  /** Why nothing at all comes in just now, nor is told that may not be on the disk; or null. */
+  get outage(): Refusal | null {
     if (this.#failure !== null) return STOPPING;
-    if (this.isCutOff) return CUT_OFF;
-    return this.#entrance.hasPlace(ledger) ? null : OVERLOADED;
+    return this.isCutOff ? CUT_OFF : null;
   }
 
   get isFailed(): boolean {
@@ -298,10 +302,9 @@ export class Engine {
 
   /** Runs `send` once everything the state now holds is on disk, or with the reason why it never will be. */
   whenDurable(send: (failure: Refusal | null) => void): void {
-    if (this.#failure !== null) send(STOPPING);
-    else if (this.isCutOff) send(CUT_OFF);
-    else if (this.#isCommitting) this.#held.push(send);
-    else send(null);
+    const { outage } = this;
+    if (outage === null && this.#isCommitting) this.#held.push(send);
+    else send(outage);
   }
 
   /**

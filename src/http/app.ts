@@ -12,7 +12,7 @@ import { isLuid } from '../core/luid.ts';
 import { dataOf, readRow } from '../core/records.ts';
 import { DEFECT, isRefusal } from '../core/refusal.ts';
 import type { State } from '../core/state.ts';
-import { CUT_OFF, NOT_VERIFIED } from '../engine.ts';
+import { NOT_VERIFIED } from '../engine.ts';
 import { decodePublic } from '../proof/keys.ts';
 import type { ProofResult } from '../proof/pool.ts';
 import {
@@ -121,12 +121,12 @@ const NO_ENTRY_FOR_TOKENS = refuseForGood(
 
 const READY = '{"status":"UP"}';
 
-/**
- * Where tools look for the description of the interface. It is no answer of a ledger: beside /v2, as it stands, for
- * everybody, since it has nothing in it of any ledger.
- */
-const DESCRIPTION_PATH = '/openapi.json';
-const DESCRIPTION_METHODS = refuseMethod(['GET', 'HEAD', 'OPTIONS']);
+/** What is no answer of a ledger: beside /v2, as it stands, for everybody, since it has nothing in it of any ledger. */
+const BESIDE = new Map([
+  ['/readyz', tellReady],
+  ['/openapi.json', sendDescription],
+]);
+const BESIDE_METHODS = refuseMethod(['GET', 'HEAD', 'OPTIONS']);
 
 /** The handler that server.ts calls for every request. */
 export function createApp(options: Omit<House, 'describe' | 'usual'>): Handler {
@@ -137,11 +137,6 @@ export function createApp(options: Omit<House, 'describe' | 'usual'>): Handler {
     admit: (head) => (head.method === 'GET' ? null : house.engine.overload(selectLedger(house, head))),
     refuse: (refusal, reply) => sendRefusal({ house, reply }, refusal),
     handle(request, reply) {
-      // The port opens after recovery, so whoever gets an answer here gets this one.
-      if (request.path === '/readyz' && request.method === 'GET' && !house.engine.isFailed) {
-        reply.sort = null;
-        return house.engine.isCutOff ? sendRefusal({ house, reply }, CUT_OFF) : reply.send(200, READY);
-      }
       const serveNow = () => guarded({ house, reply }, () => serveRequest(house, request, request.body, reply));
       if (request.method === 'GET') return serveNow();
       if (house.engine.isOpen) return house.engine.letInNow(serveNow);
@@ -157,9 +152,9 @@ export function createApp(options: Omit<House, 'describe' | 'usual'>): Handler {
 function serveRequest(house: House, request: RequestHead, body: Uint8Array, reply: Reply): void {
   const route = findRoute(request.method, request.path);
   if (isRefusal(route)) {
-    const isDescription = request.path === DESCRIPTION_PATH;
-    if (isDescription && request.method === 'GET') return sendDescription(house, reply);
-    const refusal = isDescription ? DESCRIPTION_METHODS : route;
+    const beside = BESIDE.get(request.path);
+    if (beside !== undefined && request.method === 'GET') return beside(house, reply);
+    const refusal = beside === undefined ? route : BESIDE_METHODS;
     // Whoever asks for the methods that there are hears what who takes another one is told.
     if (request.method === 'OPTIONS' && statusOf(refusal) === 405) return reply.send(204, '', headersOf(refusal));
     return sendRefusal({ house, reply }, refusal);
@@ -244,6 +239,14 @@ function takesUsual({ action, kind }: Route, token: Token | null): boolean {
 
 /** Whose walks those are that are in no ledger. */
 const NO_LEDGER = -1;
+
+/** The port opens after recovery: whoever is answered hears that it is up, unless nothing is taken in just now. */
+function tellReady(house: House, reply: Reply): void {
+  reply.sort = null;
+  const { outage } = house.engine;
+  if (outage === null) reply.send(200, READY);
+  else sendRefusal({ house, reply }, outage);
+}
 
 /**
  * Handing over so long a text takes a third of a millisecond, and anybody may ask for it, a thousand at once. So they take

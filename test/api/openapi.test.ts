@@ -137,7 +137,7 @@ async function judged(flags: string[] = []): Promise<Judge> {
   return new Judge(server, await documentOf(server));
 }
 
-test('it is not there, or its methods are not told', async () => {
+test('it is not there', async () => {
   const server = await serverOfTest();
   const url = `http://127.0.0.1:${server.port}/openapi.json`;
   const first = await fetch(url);
@@ -151,13 +151,18 @@ test('it is not there, or its methods are not told', async () => {
     String(Buffer.byteLength(text)),
     '',
   ]);
+  expect((await fetch(`http://127.0.0.1:${server.port}/v2/openapi.json`)).status).toBe(404);
+});
+
+test.each(['/openapi.json', '/readyz'])('the methods of %s are not told', async (path) => {
+  const server = await serverOfTest();
+  const url = `http://127.0.0.1:${server.port}${path}`;
   const asked = await fetch(url, { method: 'OPTIONS' });
   expect([asked.status, asked.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
   for (const method of ['POST', 'PUT', 'DELETE']) {
     const other = await fetch(url, { method, body: '{}' });
     expect([method, other.status, other.headers.get('allow')]).toEqual([method, 405, 'GET, HEAD, OPTIONS']);
   }
-  expect((await fetch(`http://127.0.0.1:${server.port}/v2/openapi.json`)).status).toBe(404);
 });
 
 test('whoever may do nothing may not read it, or it tells of what is in the books', async () => {

@@ -72,7 +72,7 @@ export const SERVER_PLANTS: Plant[] = [
     ],
   ],
   ['a failed commit is acknowledged', [ENGINE, '      if (error !== null) this.fail(error);\n', '']],
-  ['a read does not wait', [ENGINE, '    else if (this.#isCommitting) this.#held.push(send);\n', '']],
+  ['a read does not wait', [ENGINE, 'outage === null && this.#isCommitting', 'outage !== null && this.#isCommitting']],
   [
     'a refusal does not wait for its batch',
     [
