@@ -207,7 +207,7 @@ export const LEDGER_PLANTS: Plant[] = [
     [
       'src/effects/leg-call.ts',
       '  const isNamed = !leg.claims.some((index) => led.has(sideOf(index, leg.side)));\n',
-      "  const isNamed = (objectOf(mine[0]![own] ?? '') as { handle: string }).handle === handleIn(leg.wallet);\n",
+      "  const isNamed = (objectOf(mine[0]![own] ?? '') as { handle: string }).handle === called.wallet;\n",
     ],
   ],
   [
