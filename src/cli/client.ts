@@ -53,7 +53,7 @@ export class StrangeAnswerError extends Error {
 }
 
 interface ClientOptions {
-  /** How long each answer is waited for. */
+  /** How long each answer is waited for, all of it. */
   answerMsMax?: number;
   /** Whose connections it takes: clients that have one share them. */
   agent?: http.Agent;
@@ -92,7 +92,7 @@ function exchange<Body>(
   const headers = { ...own, ...content };
   const { request } = url.startsWith('https:') ? https : http;
   return new Promise((resolve, reject) => {
-    const sending = request(url, { method, agent, headers, timeout: answerMsMax }, (response) => {
+    const sending = request(url, { method, agent, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (part: string) => {
@@ -112,8 +112,16 @@ function exchange<Body>(
     sending.once('socket', () => {
       if (!sending.reusedSocket) connected?.();
     });
-    sending.once('timeout', () => sending.destroy(new Error(`no answer within ${answerMsMax / 1000} s`)));
+    const late = setTimeout(() => {
+      reject(new Error(`no answer within ${answerMsMax / 1000} s`));
+      sending.destroy();
+    }, answerMsMax);
     sending.once('error', reject);
+    sending.once('close', () => {
+      clearTimeout(late);
+      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says nothing.
+      reject(new Error('no answer'));
+    });
     sending.end(body ?? undefined);
   });
 }

@@ -1,7 +1,8 @@
-/** The demo's client says "nothing is missing": here is what it must not overlook in a record. */
+/** The demo's client says "nothing is missing": here is what it must not overlook in a record, nor wait for. */
 import { describe, expect, test } from 'vitest';
-import { findLie, type SignedRecord, signRecord } from '../../src/cli/client.ts';
+import { connect, findLie, type SignedRecord, signRecord } from '../../src/cli/client.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
+import { serveRaw } from '../effects/others.ts';
 
 const keys = keyPairFromSecret(new Uint8Array(32).fill(7));
 const others = keyPairFromSecret(new Uint8Array(32).fill(8));
@@ -30,6 +31,24 @@ describe('findLie', () => {
     const lying = record();
     tell(lying);
     expect(findLie(lying)).toMatch(words);
+  });
+});
+
+describe('an answer', () => {
+  test('that changes the protocol is none: whoever waits is told', async () => {
+    const { url } = await serveRaw((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    );
+    await expect(connect(url).get('/wallets')).rejects.toThrow('no answer');
+  });
+
+  test('that comes byte by byte, and never to its end, is waited for no longer than any', async () => {
+    const { url } = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n');
+      const dripping = setInterval(() => socket.write(' '), 20);
+      socket.once('close', () => clearInterval(dripping)).on('error', () => {});
+    });
+    await expect(connect(url, {}, { answerMsMax: 300 }).get('/wallets')).rejects.toThrow('no answer within 0.3 s');
   });
 });
 
