@@ -64,7 +64,7 @@ export class Guard {
     for (const entry of options.callsAllow.split(',').map((host) => host.trim())) {
       if (entry.includes('/')) addSubnet(this.#allowed, entry);
       else if (isIP(entry) !== 0) this.#allowed.addAddress(entry, family(entry));
-      else this.#names.add(entry.toLowerCase());
+      else if (entry !== '') this.#names.add(asInUrls(entry));
     }
   }
 
@@ -108,6 +108,12 @@ export function isPublic(address: string): boolean {
 /** Whether a server listening on `host` is heard by this machine alone. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || loopback.check(host, family(host));
+}
+
+/** A host, and its port where it has one, as they stand in a URL: there a name has small letters, and an address one form. */
+function asInUrls(entry: string): string {
+  const [, host, port] = /^(.*?)(:\d+)?$/.exec(entry)!;
+  return `${new URL(`http://${host}`).hostname}${port ?? ''}`;
 }
 
 function subnets(list: readonly string[]): BlockList {

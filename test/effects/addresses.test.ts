@@ -3,7 +3,7 @@
  * ways an operator opens one.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isLoopback, isPublic } from '../../src/effects/addresses.ts';
+import { Guard, isLoopback, isPublic } from '../../src/effects/addresses.ts';
 import { Lanes } from '../../src/effects/lanes.ts';
 import type { Found, Resolve } from '../../src/effects/names.ts';
 import type { Answer, OutgoingOptions } from '../../src/effects/outgoing.ts';
@@ -220,11 +220,24 @@ describe('the operator opens', () => {
     ['a name', 'localhost', { callsAllow: 'other,LOCALHOST' }],
     ['a name with this port', 'localhost', { callsAllow: 'localhost:PORT' }],
     ['an address with this port', '127.0.0.1', { callsAllow: '127.0.0.1:PORT' }],
+    ['an address with this port, however it is written', '127.0.0.1', { callsAllow: '127.1:PORT' }],
   ])('%s', async (_, host, options: Partial<OutgoingOptions>) => {
     const { port, seen } = await serve((_seen, response) => response.end());
     const callsAllow = (options.callsAllow ?? '').replace('PORT', `${port}`);
     expect(await call(`http://${host}:${port}/`, { ...options, callsAllow })).toEqual({ status: 200 });
     expect(seen).toHaveLength(1);
+  });
+
+  test('an IPv6 address with this port, however it is written', () => {
+    const guard = new Guard({ allowPrivate: false, callsAllow: '[FD00:0:0:0::1]:8080', resolve: () => {} });
+    const mayCall = (url: string) => {
+      const asking = { party: '', signal: new AbortController().signal };
+      return guard.lookupFor(new URL(url), asking) !== null;
+    };
+    expect(mayCall('http://[fd00::1]:8080/')).toBe(true);
+    expect(mayCall('http://[fd00:0:0:0::1]:8080/')).toBe(true);
+    expect(mayCall('http://[fd00::1]/')).toBe(false);
+    expect(mayCall('http://[fd00::2]:8080/')).toBe(false);
   });
 
   test.each([
