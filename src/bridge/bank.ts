@@ -151,7 +151,10 @@ export class Bank {
     }
     const [, pattern, handler] = route;
     const answer = await handler(pattern.exec(pathname)![1]!, bytes, searchParams);
-    return isRefusal(answer) ? this.#refusal(answer) : answer;
+    if (!isRefusal(answer)) return answer;
+    // What an entry has become, of which it may tell, need not be on the device yet.
+    await this.#lines.settled();
+    return this.#refusal(answer);
   }
 
   /** The body that says no. */

@@ -64,6 +64,25 @@ describe('the books', () => {
     expect(answers.toSorted()).toEqual([200, 202, 202]);
   });
 
+  test('no refusal for what an entry has become leaves before the disk has that', async () => {
+    const house = await open();
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    house.disk.holdSyncs();
+    const aborted = house.go(debit, 'abort');
+    await until(() => house.bank.books.entries.get(debit.handle)?.state === 'aborted', 'the abort');
+    // It says that the entry is aborted, which a power cut would undo.
+    let refused = 0;
+    const committed = house.go(debit, 'commit').then((status) => {
+      refused = status;
+    });
+    await pause(100);
+    expect(refused).toBe(0);
+    house.disk.releaseSyncs();
+    await committed;
+    expect([await aborted, refused]).toEqual([202, 409]);
+  });
+
   test('what comes during a sync is not told with what the sync has written', async () => {
     const house = await open();
     const debit = entryOf(ledger, 'debit', 'ana', 300);
