@@ -89,8 +89,8 @@ export class Bank {
       ['POST', /^\/effects\/([^/]+)$/, (handle, bytes) => this.#hearEvent(handle, bytes)],
       ['GET', /^(\/)$/, () => this.#show(this.#self())],
       ['GET', /^(\/accounts)$/, () => this.#show(this.#accounts())],
-      ['GET', /^(\/entries)$/, (_, __, query) => this.#show(this.#entries(query))],
-      ['GET', /^(\/intents)$/, (_, __, query) => this.#show(this.#intents(query))],
+      ['GET', /^(\/entries)$/, (_, __, query) => this.#page(query, (from) => this.#entries(from))],
+      ['GET', /^(\/intents)$/, (_, __, query) => this.#page(query, (from) => this.#intents(from))],
     ];
   }
 
@@ -321,6 +321,12 @@ export class Bank {
     return { status: 200, body };
   }
 
+  async #page(query: URLSearchParams, show: (from: number) => JsonObject): Promise<Answer | Refusal> {
+    const from = query.get('from') ?? '0';
+    if (!/^\d{1,15}$/.test(from)) return refuse(400, 'api.query-malformed', 'from must be a whole number');
+    return this.#show(show(Number(from)));
+  }
+
   #signed(data: JsonObject): string {
     return JSON.stringify(makeRecord(data, { moment: this.#moment() }, this.#options.keys));
   }
@@ -352,21 +358,20 @@ export class Bank {
     };
   }
 
-  #entries(query: URLSearchParams): JsonObject {
-    const { page, next } = pageOf(this.books.entries.values(), query);
+  #entries(from: number): JsonObject {
+    const { page, next } = pageOf(this.books.entries.values(), from);
     return { entries: page.map((entry) => ({ ...entry })), next };
   }
 
   /** Intents whose status it was told, in the order of the last news. */
-  #intents(query: URLSearchParams): JsonObject {
-    const { page, next } = pageOf(this.books.intents, query);
+  #intents(from: number): JsonObject {
+    const { page, next } = pageOf(this.books.intents, from);
     return { intents: page.map(([handle, status]) => ({ handle, status })), next };
   }
 }
 
 /** Items in their order, from the `from`-th on; `next` is where the following page begins. */
-function pageOf<Item>(items: Iterable<Item>, query: URLSearchParams): { page: Item[]; next: number } {
-  const from = Number(query.get('from') ?? 0);
+function pageOf<Item>(items: Iterable<Item>, from: number): { page: Item[]; next: number } {
   const page: Item[] = [];
   let number = 0;
   for (const item of items) {

@@ -173,6 +173,14 @@ describe('a forged body changes nothing', () => {
   });
 });
 
+test('pages that begin nowhere: none would be told for the whole list, or the same entries twice', async () => {
+  const house = await open();
+  for (const path of ['/entries?from=x', '/entries?from=-1', '/intents?from=1.5', '/intents?from=']) {
+    const answer = await house.send('GET', path);
+    expect([path, answer.status, answer.body.data.reason]).toEqual([path, 400, 'api.query-malformed']);
+  }
+});
+
 describe('what the ledger tells', () => {
   test('the status of an intent is the one signed, not the one beside the proofs', async () => {
     const house = await open();
