@@ -135,8 +135,8 @@ function outcomeSignals({ steps, limits }: Outcome): string[] {
 }
 
 /**
- * The events of an entry that this signal names and whose number is `from` or more, in order, each made when it is asked
- * for: there may be thousands. `shelf` keeps what was made of the records they show.
+ * The events of an entry that this signal, one of those that it may give, names and whose number is `from` or more, in
+ * order, each made when it is asked for: there may be thousands. `shelf` keeps what was made of the records they show.
  */
 export function* eventsOf(
   state: State,
@@ -238,7 +238,6 @@ function* creditsOf(
   shelf: Shelf,
 ): Generator<LedgerEvent, void, void> {
   const { row, address, entry } = placed;
-  if (!entry.outcome.steps.includes('committed')) return;
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
   const meant = meaningsOf(state, address, entry);
   const shown = membersAt(state, row, address, shelf);
@@ -266,8 +265,7 @@ function* limitsOf(
   shelf: Shelf,
 ): Generator<LedgerEvent, void, void> {
   const { row, address, entry } = placed;
-  const { steps, limits } = entry.outcome;
-  if (!steps.includes('committed')) return;
+  const { limits } = entry.outcome;
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
   const shown = membersAt(state, row, address, shelf);
   const first = FIRST_CREDIT + claims.length;
