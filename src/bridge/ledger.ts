@@ -36,9 +36,15 @@ export class Ledger {
     this.#agent = new this.#client.Agent({ keepAlive: true, maxSockets: socketsMax });
   }
 
-  /** Rejects with UnreachableError where no whole answer came in time: then the request was done, or was not. */
-  send(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<LedgerAnswer> {
-    return this.#exchange(method, path, body, more, readAnswer);
+  /**
+   * An answer that is not about the moment only: busy, starting and stopping ledgers are not reached. Rejects with
+   * UnreachableError where no whole one came in time, too: then the request was done, or was not.
+   */
+  async ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<LedgerAnswer> {
+    const answer = await this.#exchange(method, path, body, more, readAnswer);
+    const isForNow = answer.status >= 500 || answer.status === 429;
+    if (isForNow) throw new UnreachableError(`${this.url}${path} answers ${answer.status}`);
+    return answer;
   }
 
   /**
@@ -76,14 +82,6 @@ export class Ledger {
       sending.once('close', () => reject(new Error('no answer')));
       sending.end(text);
     });
-  }
-
-  /** An answer that is not about the moment only: busy, starting and stopping ledgers are not reached. */
-  async ask(method: string, path: string, body?: unknown, more?: Record<string, string>): Promise<LedgerAnswer> {
-    const answer = await this.send(method, path, body, more);
-    const isForNow = answer.status >= 500 || answer.status === 429;
-    if (isForNow) throw new UnreachableError(`${this.url}${path} answers ${answer.status}`);
-    return answer;
   }
 
   /** The key its signer `system` shows. Rejects where there is no answer or none that is signed by that very key. */
