@@ -72,9 +72,9 @@ export class Reports {
   /** Reports the entry as it is now, in place of what was still to be said of it. */
   send(entry: Entry): void {
     if (this.#isClosed) return;
-    const report = makeReport(entry, this.#options.keys);
     const pending = this.#pending.get(entry.handle);
     if (pending?.report.state === entry.state) return;
+    const report = makeReport(entry, this.#options.keys);
     if (pending !== undefined) {
       pending.report = report;
       pending.attempts = 0;
