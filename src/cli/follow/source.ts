@@ -10,6 +10,7 @@ import type { JournalPosition } from '../../storage/journal.ts';
 import { snapshotSeq } from '../../storage/snapshot-format.ts';
 import { errorCode } from '../../storage/system-error.ts';
 import { brief, plain } from '../../story/shown.ts';
+import { withoutSlashes } from '../../url-text.ts';
 
 /**
  * Nobody answers there just now, or not to the end, or not as they should: to be asked again. The message is for the log, and
@@ -65,7 +66,7 @@ export class Source {
    * is, and takes no other word than that of one of them.
    */
   constructor(url: string, name: string, signal: AbortSignal, peers: Pick<PeerFiles, 'tls'> | null = null) {
-    this.#url = url.replace(/\/+$/, '');
+    this.#url = withoutSlashes(url);
     this.#name = name;
     this.#signal = signal;
     this.#peers = peers;
