@@ -232,8 +232,10 @@ function writeWhole(file: LineFile, bytes: Uint8Array, position: number): void {
 
 function encodeLine(line: Line): Buffer {
   const json = Buffer.from(JSON.stringify(line));
-  if (json.length > LINE_BYTES_MAX) throw new Error(`a line of ${json.length} bytes is more than the bank reads again`);
-  return Buffer.concat([Buffer.from(`${checksumOf(json)} `), json, Buffer.of(LF)]);
+  const bytes = Buffer.concat([Buffer.from(`${checksumOf(json)} `), json, Buffer.of(LF)]);
+  if (bytes.length > LINE_BYTES_MAX)
+    throw new Error(`a line of ${bytes.length} bytes is more than the bank reads again`);
+  return bytes;
 }
 
 function checksumOf(json: Uint8Array): string {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { DamageError, Lines } from '../../src/bridge/lines.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
+import { slow } from '../support/slow.ts';
 import { turn } from '../support/turns.ts';
 
 interface Fact {
@@ -97,6 +98,21 @@ describe('writing', () => {
     await lines.append({ number: 1, text: 'a'.repeat(100) });
     await lines.append({ number: 2 });
     expect(open(disk).read).toEqual([1, 2]);
+  });
+
+  slow('a line that is written can be read, the longest too: it was cut for a torn end', async () => {
+    const frame = JSON.stringify({ after: '00000000', facts: [{ number: 1, text: '' }], seq: 1 }).length;
+    // Before the JSON stand nine bytes, behind it one.
+    for (const [jsonBytes, read] of [
+      [2 ** 26 - 10, [1]],
+      [2 ** 26 - 9, []],
+    ] as const) {
+      const disk = makeDisk();
+      const written = open(disk).lines.append({ number: 1, text: 'x'.repeat(jsonBytes - frame) });
+      if (read.length === 0) await expect(written).rejects.toThrow('more than the bank reads again');
+      await written.catch(() => {});
+      expect(open(disk).read).toEqual(read);
+    }
   });
 
   test('lines longer than what is read at once', async () => {
