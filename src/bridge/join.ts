@@ -25,7 +25,8 @@ interface JoinOptions {
 }
 
 const FACTOR = 100;
-const WAIT = { prefer: 'wait=10' };
+/** Half as long as an answer is waited for: else the ledger, which says in time that it is still pending, seems to be away. */
+const WAIT = { prefer: 'wait=5' };
 
 /** Rejects, in words for the operator, where the ledger does not take one of them; may be tried again where it is away. */
 export async function join({ ledger, keys, name, symbol, url, header, limit }: JoinOptions): Promise<void> {

@@ -10,6 +10,7 @@ import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts
 import { bearer, connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
 import { PATIENCE_MS, pause, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
 import { entryOf, type FakeLedger, openLedger, signed } from './kit.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../src/cli/bridge.js', import.meta.url));
@@ -162,6 +163,22 @@ test('it joins the real ledger once, however often it asks, and not in the name 
     ]);
     const { code, log } = run('--data', join(directory, 'others'), ...flags);
     expect([code, log]).toEqual([1, expect.stringContaining('the ledger has another bridge bank-a')]);
+  } finally {
+    await real.stop();
+  }
+});
+
+slow('a limit that waits for others is told as that, and not as a ledger that is away', async () => {
+  const real = await startServer();
+  try {
+    // Whoever may make everything there, and set no limit.
+    const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
+    const made = await connect(real).post('/ledgers', record({ handle: 'ruled', access }, makeKeys()));
+    expect(made.status).toBe(201);
+    const flags = ['--name', 'bank-a', '--ledger', real.url, '--x-ledger', 'ruled', '--join', '5000'];
+    const { code, log } = run('--data', join(directory, 'books'), ...flags);
+    expect([code, log]).toEqual([1, expect.stringContaining('the limit of bank-a is pending')]);
+    expect(log).not.toContain('Waits for the ledger');
   } finally {
     await real.stop();
   }
