@@ -21,7 +21,7 @@ import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
 import { urlHost } from '../url-text.ts';
-import { isUsageError, readCount, readFilled, UsageError } from './usage.ts';
+import { isUsageError, readCount, readFilled, TEXT, UsageError } from './usage.ts';
 
 const HELP = `ayni bridge [flags]
 
@@ -190,8 +190,7 @@ async function patiently<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 function readFlags(args: string[]): Flags {
-  const text = (value: string) => ({ type: 'string' as const, default: value });
-  const option = { type: 'string' as const };
+  const text = (value: string) => ({ ...TEXT, default: value });
   const { values } = parseArgs({
     args,
     strict: true,
@@ -201,14 +200,14 @@ function readFlags(args: string[]): Flags {
       data: text('bank'),
       name: text('bank'),
       ledger: text('http://127.0.0.1:4000/v2'),
-      'x-ledger': option,
-      key: option,
+      'x-ledger': TEXT,
+      key: TEXT,
       symbol: text('usd'),
       accounts: text(''),
-      join: option,
-      url: option,
-      header: option,
-      chaos: option,
+      join: TEXT,
+      url: TEXT,
+      header: TEXT,
+      chaos: TEXT,
     },
   });
   const header = values.header ?? process.env.AYNI_BRIDGE_HEADER;

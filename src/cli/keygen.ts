@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { createKeyPair, encodeBase64 } from '../proof/keys.ts';
 import { keyText } from '../storage/key-file.ts';
 import { writeNew } from './new-file.ts';
+import { TEXT } from './usage.ts';
 
 export const HELP = `ayni keygen [--out <file>]
 
@@ -14,7 +15,7 @@ read, and the public key alone is printed.
 
 /** Runs the command; returns the exit code. */
 export function run(args: string[]): number {
-  const { values } = parseArgs({ args, options: { out: { type: 'string' } }, strict: true });
+  const { values } = parseArgs({ args, options: { out: TEXT }, strict: true });
   const pair = createKeyPair();
   if (values.out !== undefined) writeNew(values.out, [keyText(pair)]);
   process.stdout.write(values.out === undefined ? keyText(pair) : `${encodeBase64(pair.public)}\n`);

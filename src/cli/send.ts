@@ -39,8 +39,8 @@ read what became of an intent. A line in which a number has more digits than JSO
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
-  const width = { type: 'string', default: String(WIDTH) } as const;
-  const patience = { type: 'string', default: String(PATIENCE_SECONDS) } as const;
+  const width = { ...TEXT, default: String(WIDTH) };
+  const patience = { ...TEXT, default: String(PATIENCE_SECONDS) };
   const { values, positionals } = readArgs(args, { answers: TEXT, key: TEXT, ledger: LEDGER, width, patience });
   if (positionals.length !== 1) throw new UsageError('one <url>, http://127.0.0.1:4000/v2/intents say');
   const { url, kind } = readUrl(positionals[0]!);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { audit, play } from './two-banks/play.ts';
-import { isUsageError, readCount } from './usage.ts';
+import { isUsageError, readCount, SWITCH, TEXT } from './usage.ts';
 
 const HELP = `npm run two-banks -- [flags]
 
@@ -22,17 +22,16 @@ const FINDINGS_SHOWN = 20;
 const END_MS_MAX = 120_000;
 
 async function main(): Promise<number> {
-  const option = { type: 'string' as const };
   const { values } = parseArgs({
     strict: true,
     options: {
-      payments: { ...option, default: '1000' },
-      clients: { ...option, default: '16' },
-      seconds: { ...option, default: '20' },
-      seed: { ...option, default: `${Math.floor(Math.random() * 1e9)}` },
-      calm: { type: 'boolean', default: false },
-      chaos: option,
-      help: { type: 'boolean', default: false },
+      payments: { ...TEXT, default: '1000' },
+      clients: { ...TEXT, default: '16' },
+      seconds: { ...TEXT, default: '20' },
+      seed: { ...TEXT, default: `${Math.floor(Math.random() * 1e9)}` },
+      calm: { ...SWITCH, default: false },
+      chaos: TEXT,
+      help: { ...SWITCH, default: false },
     },
   });
   if (values.help) {
