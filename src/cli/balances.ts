@@ -15,7 +15,7 @@ import { csvLine, listText, readForm, sayAll } from './past/form.ts';
 import { NEVER, readMoment } from './past/moment.ts';
 import { endOf, shortOf } from './past/past.ts';
 import { type Sum, type Trial, trialAt } from './past/trial.ts';
-import { decimalText, type Unit } from './past/unit.ts';
+import { AMOUNT_WIDTH, decimalText, type Unit } from './past/unit.ts';
 import { LEDGER, readArgs, SWITCH, TEXT } from './usage.ts';
 
 export const HELP = `ayni balances [dir] [--ledger <handle>] [--at <moment>] [--wallet <handle|luid>] [--csv | --json]
@@ -104,12 +104,9 @@ function sumText({ unit, issued, destroyed, available, reserved, agrees }: Sum):
   return `${unit.handle}: ${made}; ${had}: they ${agrees ? 'agree' : 'DO NOT AGREE'}.`;
 }
 
-/** As wide as most amounts are; longer ones push what follows aside. */
-const WIDTH = 18;
-
 function* textOf(title: string, rows: Iterable<Balance>, told: readonly string[]): Generator<string> {
   const line = (cells: readonly string[], name: string) =>
-    `${cells.map((cell) => cell.padStart(WIDTH)).join(' ')}  ${name}\n`;
+    `${cells.map((cell) => cell.padStart(AMOUNT_WIDTH)).join(' ')}  ${name}\n`;
   yield `${title}\n`;
   let above = '';
   for (const balance of rows) {

@@ -12,7 +12,7 @@ import { csvLine, listText, readForm, sayAll } from './past/form.ts';
 import { NEVER, readMoment } from './past/moment.ts';
 import { endOf, type Moved, shortOf } from './past/past.ts';
 import { type Balance, Statement, type Whose } from './past/statement.ts';
-import { decimalText } from './past/unit.ts';
+import { AMOUNT_WIDTH, decimalText } from './past/unit.ts';
 import { LEDGER, readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni statement <dir> <wallet> [--ledger <handle>] [--from <moment>] [--to <moment>] [--csv | --json]
@@ -102,14 +102,12 @@ function momentOf({ entry }: Moved): string {
 
 // ---------------------------------------------------------------- forms
 
-/** As wide as most amounts are; longer ones push what follows aside. */
-const WIDTH = 18;
 const MOMENT_WIDTH = 24;
 
 function* textOf(statement: Statement, title: string, named: Namer): Generator<string> {
   const whose = (wallet: number) => (named === null ? '' : `${named(wallet).handle}: `);
   const line = (moment: string, change: string, balance: string, rest: string) =>
-    `${moment.padEnd(MOMENT_WIDTH)} ${change.padStart(WIDTH)} ${balance.padStart(WIDTH)}  ${rest}\n`;
+    `${moment.padEnd(MOMENT_WIDTH)} ${change.padStart(AMOUNT_WIDTH)} ${balance.padStart(AMOUNT_WIDTH)}  ${rest}\n`;
   const standing = ({ wallet, unit, balance, reserved }: Balance, when: string) => {
     const kept = reserved === 0n ? '' : `, ${decimalText(reserved, unit)} of it reserved`;
     return line('', '', decimalText(balance, unit), `${whose(wallet)}${unit.handle}, ${when}${kept}`);

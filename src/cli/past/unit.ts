@@ -18,6 +18,9 @@ export function unitAt(state: State, symbol: number, moment: number): Unit {
   return { handle: entry.handle, luid: entry.luid, factor };
 }
 
+/** As wide as most amounts are; longer ones push what follows aside. */
+export const AMOUNT_WIDTH = 18;
+
 /** Exactly: no number is divided. */
 export function decimalText(amount: bigint, { factor }: Unit): string {
   const digits = String(factor).length - 1;
