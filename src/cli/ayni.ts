@@ -46,13 +46,9 @@ ${Object.entries(TOOLS)
 
 async function main([name = '--help', ...args]: string[]): Promise<number | undefined> {
   if (name === 'help' && args.length > 0) return main([args[0]!, '--help']);
-  if (name === '--version') {
-    process.stdout.write(`${SEMVER}\n`);
-    return 0;
-  }
-  if (name === '--help' || name === '-h' || name === 'help') {
+  if (['--version', '--help', '-h', 'help'].includes(name)) {
     hearOutput();
-    process.stdout.write(HELP);
+    process.stdout.write(name === '--version' ? `${SEMVER}\n` : HELP);
     return 0;
   }
   if (!Object.hasOwn(TOOLS, name)) {
