@@ -64,12 +64,13 @@ const directory = makeDirectory();
 const findings: string[] = [];
 
 // Whoever ends this process ends the service too, which goes when it exits: a signal alone is no exit. The files go last.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.once(signal, () => {
-    process.once('exit', removeDirectory);
-    process.exit(1);
-  });
-}
+const end = () => {
+  process.once('exit', removeDirectory);
+  process.exit(1);
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, end);
+// So does whoever reads no more, as `| head` does.
+process.stdout.once('error', end);
 
 try {
   await play();

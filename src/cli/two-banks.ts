@@ -70,6 +70,8 @@ async function main(): Promise<number> {
 
 // Whoever ends this process ends those it started: they go when it exits, and a signal alone is no exit.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+// So does whoever reads no more, as `| head` does.
+process.stdout.once('error', () => process.exit(1));
 
 try {
   process.exitCode = await main();

@@ -42,7 +42,7 @@ import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
-import { SLOW } from '../support/slow.ts';
+import { SLOW, slow } from '../support/slow.ts';
 import {
   ayni,
   ayniProcess,
@@ -171,6 +171,17 @@ describe('the demo', () => {
       expect(readdirSync(temporary)).toEqual([]);
     },
   );
+
+  slow('whose reader has gone leaves nothing either, and no stack: its files stayed', async () => {
+    const temporary = freshDirectory();
+    const { child, ended, text } = demo(temporary);
+    const [, pid] = await until(() => /\(process (\d+)\)/.exec(text()), text);
+    child.stdout.destroy();
+    const said = text();
+    expect([await ended, text()]).toEqual([1, said]);
+    await until(() => !runs(Number(pid)));
+    expect(readdirSync(temporary)).toEqual([]);
+  });
 
   test('where it can make no files says so in a sentence', async () => {
     const { ended, text } = demo(join(freshDirectory(), 'none'));
