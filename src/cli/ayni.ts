@@ -12,6 +12,8 @@ interface Tool {
 
 interface ToolModule {
   HELP: string;
+  /** It does not end for want of a reader, as a server does not; programs see to that themselves. */
+  IS_SERVICE?: true;
   /** Runs it; resolves with the exit code. */
   run(args: string[]): number | Promise<number>;
 }
@@ -60,16 +62,19 @@ async function main([name = '--help', ...args]: string[]): Promise<number | unde
   process.argv.splice(2, process.argv.length, ...(asksForHelp ? ['--help'] : args));
   const tool = await TOOLS[name]!.load();
   if (!('run' in tool)) return undefined;
-  hearOutput();
+  if (tool.IS_SERVICE === true && !asksForHelp) ignoreOutput();
+  else hearOutput();
   if (!asksForHelp) return tool.run(args);
   process.stdout.write(tool.HELP);
   return 0;
 }
 
-/**
- * Whoever reads our output may have read enough (`ayni inspect | head`); what cannot be written is another matter. Programs
- * decide for themselves: a server does not end for want of a reader.
- */
+/** What is said may be read by nobody. */
+function ignoreOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+}
+
+/** Whoever reads our output may have read enough (`ayni inspect | head`); what cannot be written is another matter. */
 function hearOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit();

@@ -33,6 +33,9 @@ The server's key is not in the copy. To go on with it where the server is lost: 
 the key that you keep elsewhere (--server-key). Never let both run: there would be two histories.
 `;
 
+/** Whoever reads its log may be gone: that is no reason to stop. */
+export const IS_SERVICE = true;
+
 const AGAIN_MS = { first: 100, max: 1000 };
 const SNAPSHOT_AGAIN_MS = 10_000;
 /** Why it does not go on may change meanwhile; so many reasons are told. */

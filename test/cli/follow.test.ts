@@ -13,7 +13,7 @@ import { SERVER } from '../engine/house.ts';
 import { crowd, judgeBooks, openAccount } from '../engine/process.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { until } from '../support/kit.ts';
+import { pause, until } from '../support/kit.ts';
 import { AYNI, type Server, startRefused, startServer } from '../support/server.ts';
 import { SLOW, slow } from '../support/slow.ts';
 import { ayni, ayniProcess, copyOf, filesIn, fillBooks, fresh, prunedBooks } from './books.ts';
@@ -211,6 +211,17 @@ describe('ayni follow', () => {
     ]);
     // It was let go: the lock names nobody.
     expect(filesIn(to, /^lock-/).map((name) => readFileSync(join(to, name), 'utf8'))).toEqual(['']);
+  });
+
+  test('goes on where nobody reads its log any more: it ended at the next thing to say, and with 0', async () => {
+    const server = await serve({ directory: fresh() });
+    const follower = follow(portOf(server), fresh(), server.publicKey);
+    await follower.tells(/Has entries/);
+    follower.leave();
+    // Of that it has something to say.
+    await server.stop();
+    await pause(1000);
+    expect(await follower.stop('SIGHUP')).toBe(129);
   });
 
   test('SIGHUP, which log rotation sends too, ends with another code than a stop that was asked for', async () => {

@@ -49,6 +49,8 @@ export interface Follower {
   /** By SIGTERM, unless another is named; the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   kill(): Promise<void>;
+  /** Reads no more of what it says. */
+  leave(): void;
   ended: Promise<number | null>;
 }
 
@@ -87,6 +89,10 @@ export function followWith(
     async kill() {
       child.kill('SIGKILL');
       await ended;
+    },
+    leave() {
+      child.stdout.destroy();
+      child.stderr.destroy();
     },
     ended,
   };
