@@ -62,6 +62,8 @@ export async function run(args: string[]): Promise<number> {
       stop.abort();
     });
   }
+  // Else Node opens a debugger, to everybody with an account on the machine.
+  process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here.'));
   const failed = (error: Error): number => {
     const text = textOf(error, url, directory);
     if (text === null) throw error;

@@ -224,6 +224,16 @@ describe('ayni follow', () => {
     expect(await follower.stop('SIGHUP')).toBe(129);
   });
 
+  test('SIGUSR1, which log rotation sends to many a server, does nothing and says so: it opened a debugger', async () => {
+    const follower = follow(1, fresh(), encodeBase64(SERVER.public));
+    await follower.tells(/Cannot follow/);
+    follower.signal('SIGUSR1');
+    await follower.tells(/SIGUSR1|Debugger/);
+    expect(await follower.stop()).toBe(0);
+    expect(follower.log()).toContain('SIGUSR1 does nothing here.');
+    expect(follower.log()).not.toContain('Debugger');
+  });
+
   test('SIGHUP, which log rotation sends too, ends with another code than a stop that was asked for', async () => {
     const server = await serve({ directory: freshDirectory() });
     const follower = follow(portOf(server), fresh(), server.publicKey);

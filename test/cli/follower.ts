@@ -49,6 +49,7 @@ export interface Follower {
   /** By SIGTERM, unless another is named; the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   kill(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
   /** Reads no more of what it says. */
   leave(): void;
   ended: Promise<number | null>;
@@ -89,6 +90,9 @@ export function followWith(
     async kill() {
       child.kill('SIGKILL');
       await ended;
+    },
+    signal(signal) {
+      child.kill(signal);
     },
     leave() {
       child.stdout.destroy();
