@@ -13,6 +13,8 @@ import { decodePublic, decodeSignature, type KeyPair } from '../proof/keys.ts';
 import { verify } from '../proof/verify.ts';
 
 const ANSWER_MS_MAX = 30_000;
+/** A record, to which anybody may have added four mebi of characters in proofs, or a long page of those. */
+const ANSWER_CHARS_MAX = 64 * 1024 * 1024;
 
 export type { SignedRecord } from '../client/records.ts';
 
@@ -97,6 +99,9 @@ function exchange<Body>(
       response.setEncoding('utf8');
       response.on('data', (part: string) => {
         text += part;
+        if (text.length <= ANSWER_CHARS_MAX) return;
+        reject(new Error('the answer is too large'));
+        sending.destroy();
       });
       response.once('error', reject);
       response.once('end', () => {

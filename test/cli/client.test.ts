@@ -42,6 +42,21 @@ describe('an answer', () => {
     await expect(connect(url).get('/wallets')).rejects.toThrow('no answer');
   });
 
+  test('without an end is not kept, as far as half a gigabyte of it was', async () => {
+    let written = 0;
+    const { url } = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const piece = Buffer.alloc(1024 * 1024, ' ');
+      const write = () => {
+        while (!socket.destroyed && socket.write(piece)) written += piece.length;
+      };
+      socket.on('drain', write).on('error', () => {});
+      write();
+    });
+    await expect(connect(url).get('/wallets')).rejects.toThrow('the answer is too large');
+    expect(written).toBeLessThan(256 * 1024 * 1024);
+  });
+
   test('that comes byte by byte, and never to its end, is waited for no longer than any', async () => {
     const { url } = await serveRaw((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n');
