@@ -6,6 +6,7 @@
  */
 import { fstatSync } from 'node:fs';
 import { KINDS, Kind } from '../core/kinds.ts';
+import { plain } from '../story/shown.ts';
 import { readOwnKey } from './own-key.ts';
 import { Account } from './send/account.ts';
 import { AnswersFile } from './send/answers.ts';
@@ -58,9 +59,8 @@ export async function run(args: string[]): Promise<number> {
   for (const piece of account.text()) process.stdout.write(piece);
   if (silence === null && account.isEmpty) process.stderr.write('ayni: no line came: standard input had nothing\n');
   if (silence === null) return account.hasLosses ? 1 : 0;
-  process.stderr.write(
-    `ayni: no answer for ${patienceMs / 1000} s (${silence.message})${silence.to}. What was sent last may be in; the same command again goes on.\n`,
-  );
+  const silent = `no answer for ${patienceMs / 1000} s (${silence.message})${silence.to}`;
+  process.stderr.write(`ayni: ${plain(silent)}. What was sent last may be in; the same command again goes on.\n`);
   return 1;
 }
 

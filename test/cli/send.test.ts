@@ -341,6 +341,19 @@ test('a mark of the byte order ahead of the first line is none of it', async () 
   expect(ran.out).toContain('input.no-object, as line 2: ');
 });
 
+test('what others say of a line makes no line of its own', async () => {
+  const { file } = await makeKeyFile();
+  const said = { reason: 'core.x\u001b[2K', detail: 'no\n            1 completed' };
+  for (const status of [422, 503]) {
+    const url = await proxySaying(status, JSON.stringify({ data: said, meta: { proofs: [] } }));
+    const flags = ['--key', file, '--answers', answersFile(), '--patience', '0'];
+    const { out, err } = await send('{"handle":"ana"}\n', `${url}/intents`, ...flags);
+    const [told, lines] = status === 422 ? [out, 2] : [err, 1];
+    expect(told.split('\n')).toHaveLength(lines + 1);
+    expect(told).toMatch(/core\.x\\u001b\[2K.* no\\u000a {12}1 completed/);
+  }
+});
+
 test('nobody makes it wait for longer than its patience', async () => {
   const { file } = await makeKeyFile();
   const envelope = JSON.stringify({ data: { reason: 'api.unexpected-error' }, meta: { proofs: [] } });

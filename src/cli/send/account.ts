@@ -1,4 +1,5 @@
 /** What became of all lines together, by what they came to and why not, each with the first line of which it was said. */
+import { plain } from '../../story/shown.ts';
 import { countText } from '../count.ts';
 import type { SentAnswer } from './answers.ts';
 
@@ -51,7 +52,8 @@ export class Account {
     for (const [name, { count, first }] of [...this.#ends].sort(([, a], [, b]) => b.count - a.count)) {
       const { line, handle, detail } = first;
       const example = detail === null ? '' : `, as line ${line}${handle === null ? '' : ` (${handle})`}: ${detail}`;
-      yield `${countText(count).padStart(13)} ${name}${example}\n`;
+      // What a bank says of a payment stands in it, too, and makes no line of its own.
+      yield `${plain(`${countText(count).padStart(13)} ${name}${example}`)}\n`;
     }
   }
 }
