@@ -20,6 +20,7 @@ import { realDisk } from '../storage/disk.ts';
 import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
+import { plain } from '../story/shown.ts';
 import { urlHost } from '../url-text.ts';
 import { isUsageError, readCount, readFilled, TEXT, UsageError } from './usage.ts';
 
@@ -183,7 +184,7 @@ async function patiently<T>(attempt: () => Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
-      if (count === 0) tell(`Waits for the ledger: ${error.message}.`);
+      if (count === 0) tell(`Waits for the ledger: ${plain(error.message)}.`);
       await pause(LEDGER_WAIT_MS);
     }
   }
@@ -291,7 +292,8 @@ else {
   try {
     await serve(readFlags(args));
   } catch (error) {
-    tell((error as Error).message);
+    // Some of it may be what whoever answered said.
+    tell(plain((error as Error).message));
     process.exit(isUsageError(error as Error) ? 2 : 1);
   }
 }

@@ -118,6 +118,15 @@ test('it waits for a ledger that is busy, or starts, or stops', async () => {
   expect(JSON.parse(await (await fetch(bridge!.url)).text()).data.ledger).toBe(ledger.keys.public);
 });
 
+test('what a ledger refuses with makes no line of its own in the log', async () => {
+  ledger.system = { data: { reason: 'no\nbridge: all is well', detail: '\u001b[2K' } };
+  const flags = ['--ledger', ledger.url, '--x-ledger', 'main', '--key', ledger.keys.public, '--join', '1'];
+  let log = '';
+  bridge = await startBridge(join(directory, 'books'), { flags, onLog: (text) => (log += text) });
+  await until(() => log.includes('all is well'), 'the refusal');
+  expect(log).toContain('404 no\\u000abridge: all is well \\u001b[2K\n');
+});
+
 test('it believes the ledger that it speaks to, and no other of that server: whoever made one moved its accounts', async () => {
   const call = (of: Json): Json => {
     const { body } = entryOf(ledger, 'debit', 'ana', 1);
