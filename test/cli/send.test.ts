@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { canMount, mountDisk } from '../process/system.ts';
 import { dieWithUs } from '../support/children.ts';
-import { connect } from '../support/client.ts';
+import { connect, makeKeys, proof, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, transfer, until } from '../support/kit.ts';
 import { answering, serverOfTest } from '../support/of-test.ts';
@@ -339,6 +339,26 @@ test('a mark of the byte order ahead of the first line is none of it', async () 
   expect([ran.code, ran.err]).toEqual([1, '']);
   expect(ran.out).toContain('2 answered: 1 taken, 0 there already, 0 known from before, 1 refused.\n');
   expect(ran.out).toContain('input.no-object, as line 2: ');
+});
+
+test('why an intent was rejected is told by the server’s word alone', async () => {
+  const { file } = await makeKeyFile();
+  const [client, server, bank] = [makeKeys(), makeKeys(), makeKeys()];
+  const luid = '$int.0123456789abcdefg';
+  const { hash, data, meta } = record({ handle: 'paid', claims: [] }, client, [{ status: 'created' }]);
+  const proofs = [
+    ...meta.proofs,
+    proof(hash, server, { luid, status: 'pending' }),
+    proof(hash, bank, { status: 'failed', reason: 'bridge.account-none', detail: 'not true' }),
+    proof(hash, server, { luid, status: 'failed', reason: 'core.bridge-prepare-failed', failId: 'x', detail: 'it is' }),
+  ];
+  const stored = { hash, luid, data, meta: { proofs, status: 'rejected' } };
+  const url = await proxySaying(201, JSON.stringify(stored));
+  const answers = answersFile();
+  await send(`${JSON.stringify(data)}\n`, `${url}/intents`, '--key', file, '--answers', answers, '--patience', '0');
+  expect(answersIn(answers)).toMatchObject([
+    { outcome: 'taken', status: 'rejected', reason: 'core.bridge-prepare-failed', detail: 'x: it is' },
+  ]);
 });
 
 test('what others say of a line makes no line of its own', async () => {

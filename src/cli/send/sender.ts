@@ -234,10 +234,15 @@ const NO_END: End = { status: null, reason: null, detail: null };
 /** Of an intent that was in already, and that its sender may not read: it may have been rejected. */
 const UNKNOWN_END: End = { ...NO_END, status: 'unknown' };
 
-function endIn({ meta }: StoredRecord): End {
-  const failed = meta.proofs.find(({ custom }) => custom?.status === 'failed')?.custom;
-  const [reason, detail] = meta.status === 'rejected' ? [failed?.reason, failed?.detail] : [];
-  return { status: meta.status ?? null, reason: textOrNull(reason), detail: textOrNull(detail) };
+/** Why, by the server's word: banks say `failed` of their entries too, and whoever may add proofs may say anything. */
+function endIn({ luid, meta }: StoredRecord): End {
+  // The first that names it is the server's: nobody else knew its luid by then.
+  const server = meta.proofs.find(({ custom }) => custom?.luid === luid)?.public;
+  const failed = meta.proofs.find((proof) => proof.public === server && proof.custom?.status === 'failed')?.custom;
+  const { reason, failId, detail } = (meta.status === 'rejected' && failed) || {};
+  // What the bank gives as its reason.
+  const said = typeof failId === 'string' ? `${failId}: ${detail}` : detail;
+  return { status: meta.status ?? null, reason: textOrNull(reason), detail: textOrNull(said) };
 }
 
 function textOrNull(value: unknown): string | null {
