@@ -61,7 +61,7 @@ export function run(args: string[]): number {
   if (kind < 0) throw new UsageError(`there is no kind ${kindText}`);
   const directory = resolve(readFilled('the directory', path));
   const name = { ledger: values.ledger, kind: kind as Kind, id };
-  const story = storyOf(realDisk, directory, name, keyOf(realDisk, directory, values['server-key']));
+  const story = storyOf(realDisk, directory, name, values['server-key']);
   if (values.out === undefined) sayAll(story);
   else writeNew(values.out, story);
   return 0;
@@ -71,14 +71,10 @@ export function run(args: string[]): number {
  * The story as JSON, in pieces: the text of one version, or of one entry, is the longest. Throws where there is no such
  * record, before the first piece, and what the disk throws.
  */
-export function* storyOf(
-  disk: Disk,
-  directory: string,
-  name: RecordName,
-  server = keyOf(disk, directory),
-): Generator<string> {
+export function* storyOf(disk: Disk, directory: string, name: RecordName, keyFile?: string): Generator<string> {
   const pinned = pin(disk, directory);
   try {
+    const server = keyOf(disk, directory, keyFile);
     const { state, end, refused } = readBooks({
       disk: pinned,
       directory,

@@ -209,7 +209,8 @@ describe('the command', () => {
     ['no such kind', () => [whole, 'account', 'ana'], 2, /there is no kind account/],
     ['too little', () => [whole, 'wallet'], 2, /a directory, a kind, and a handle or luid/],
     ['no key', () => [copyWithoutKey(whole), 'wallet', 'ana'], 1, /holds no server\.key/],
-    ['no books', () => [freshDirectory(), 'wallet', 'ana'], 1, /holds no server\.key/],
+    ['no books', () => [freshDirectory(), 'wallet', 'ana'], 1, /holds no books/],
+    ['no directory', () => [join(freshDirectory(), 'x'), 'wallet', 'ana'], 1, /there is no directory .*x\n/],
   ])('%s', async (_name, args, code, what) => {
     const ran = await ayni('export', ...args());
     expect([ran.code, ran.out]).toEqual([code, '']);
