@@ -386,6 +386,27 @@ test('nobody makes it wait for longer than its patience', async () => {
   expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('no answer for 1 s')]);
 });
 
+test('it ends where each look at what is noted meets a failure: it asked for ever, and said nothing', async () => {
+  const { file } = await makeKeyFile();
+  let asked = 0;
+  const url = await answering(({ url: path }, response) => {
+    if (++asked % 10 === 0) return void response.writeHead(502).end('<html>Bad gateway</html>');
+    const luid = decodeURIComponent(path!.split('/').at(-1)!);
+    response.end(JSON.stringify({ hash: '', luid, data: {}, meta: { status: 'completed', proofs: [] } }));
+  });
+  const answers = answersFile();
+  const known = Array.from({ length: 40 }, (_, n) => {
+    const luid = `$int.${String(n).padStart(17, '0')}`;
+    return { line: n + 1, handle: `i${n}`, hash: `${n}`, luid, outcome: 'taken', status: 'completed' };
+  });
+  writeFileSync(answers, linesOf([{ url: `${url}/v2/intents`, ledger: 'main' }, ...known]));
+  const ran = await send('', `${url}/v2/intents`, '--key', file, '--answers', answers, '--patience', '1');
+  expect([ran.code, ran.err]).toEqual([
+    1,
+    expect.stringMatching(/^ayni: no answer for 1 s \(of what is asked for together/),
+  ]);
+});
+
 test('it ends where nobody answers, though its input goes on', async () => {
   const { file } = await makeKeyFile();
   const { child, ran } = startSend(

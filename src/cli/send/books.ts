@@ -8,7 +8,7 @@
 import { runInParallel } from '../parallel.ts';
 import { UsageError } from '../usage.ts';
 import type { AnswersFile, SentAnswer } from './answers.ts';
-import type { Outgoing, Sender } from './sender.ts';
+import { NoAnswerError, type Outgoing, type Sender } from './sender.ts';
 import { WIDTH_MAX } from './witnesses.ts';
 
 const ASKED_AT_ONCE = 32;
@@ -52,10 +52,14 @@ export class Books {
 
   /**
    * Asks for all that tells, until nothing fails meanwhile. Throws UsageError where the ledger lacks what is noted,
-   * NoAnswerError where nobody says whether it does. To be called while nothing is on its way.
+   * NoAnswerError where nobody says whether it does, or somebody fails meanwhile again and again. To be called while nothing
+   * is on its way.
    */
   async check(): Promise<void> {
-    while (!(await this.#isThere(WIDTH_MAX)));
+    const end = performance.now() + this.#sender.patienceMs;
+    while (!(await this.#isThere(WIDTH_MAX))) {
+      if (performance.now() > end) throw new NoAnswerError('of what is asked for together some fails each time');
+    }
   }
 
   /** The same for an answer that somebody else may have given: on a mere new connection the last that were sent tell. */

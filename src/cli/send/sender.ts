@@ -123,6 +123,11 @@ export class Sender {
     return endIn(body).status !== noted;
   }
 
+  /** Milliseconds for which anything is asked for again. */
+  get patienceMs(): number {
+    return this.#options.patienceMs;
+  }
+
   /** Attempts without an answer of the ledger: somebody else may answer behind one. */
   get failures(): number {
     return this.#failures;
