@@ -74,12 +74,15 @@ interface LockOptions {
   isRunning?(pid: number): boolean;
 }
 
-/** What a lock file says. `start` and `boot` are '' where there is no /proc. */
+/** What a lock file says. `boot` is '' where there is no /proc, and `start` then a word that each process makes for itself. */
 interface Holder {
   pid: number;
   start: string;
   boot: string;
 }
+
+/** Where there is no /proc: this process, and no other that has its number, as the next of a container has. */
+const OWN_START = randomBytes(8).toString('hex');
 
 /** Of which directory it is, and which file. */
 interface Place {
@@ -90,8 +93,10 @@ interface Place {
 /** Takes the lock, or throws LockedError or LockError. The directory must exist. */
 export function acquireLock(disk: Disk, directory: string, options: LockOptions = {}): Lock {
   const pid = options.pid ?? process.pid;
-  const isRunning = options.isRunning ?? signalReaches;
-  const holder: Holder = { pid, start: processState(disk, pid)?.start ?? '', boot: bootOf(disk) };
+  const isRunning = ({ pid: other, start }: Holder) =>
+    other === pid ? start === OWN_START : (options.isRunning ?? signalReaches)(other);
+  const boot = bootOf(disk);
+  const holder: Holder = { pid, start: boot === '' ? OWN_START : (processState(disk, pid)?.start ?? ''), boot };
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const number = offerOnce(disk, directory, holder, isRunning);
     if (number === 0) continue;
@@ -102,7 +107,7 @@ export function acquireLock(disk: Disk, directory: string, options: LockOptions 
   throw new LockError(`${directory}: the lock changes hands too often; start again when fewer servers try to`);
 }
 
-function offerOnce(disk: Disk, directory: string, holder: Holder, isRunning: (pid: number) => boolean): number {
+function offerOnce(disk: Disk, directory: string, holder: Holder, isRunning: (holder: Holder) => boolean): number {
   const offer = writeOffer(disk, directory, holder);
   try {
     return tryLock(disk, directory, offer, isRunning);
@@ -116,7 +121,7 @@ function offerOnce(disk: Disk, directory: string, holder: Holder, isRunning: (pi
  * Takes away offers that were left there: their process was ended, or the device failed, before they could go. Of one that
  * says nothing (yet) nobody can tell whether its start is under way: it stays.
  */
-function removeLeft(disk: Disk, directory: string, isRunning: (pid: number) => boolean): void {
+function removeLeft(disk: Disk, directory: string, isRunning: (holder: Holder) => boolean): void {
   for (const name of disk.readdir(directory).filter((name) => OFFER_NAME.test(name))) {
     try {
       const holder = readHolder(disk, directory, name);
@@ -129,7 +134,7 @@ function removeLeft(disk: Disk, directory: string, isRunning: (pid: number) => b
 }
 
 /** One attempt; returns the lock's number, or 0 where another process was faster. */
-function tryLock(disk: Disk, directory: string, offer: string, isRunning: (pid: number) => boolean): number {
+function tryLock(disk: Disk, directory: string, offer: string, isRunning: (holder: Holder) => boolean): number {
   const highest = lockNumbers(disk, directory).at(-1) ?? 0;
   if (highest > 0) {
     const holder = readHolder(disk, directory, lockName(highest));
@@ -249,10 +254,10 @@ function readHolder(disk: Disk, directory: string, name: string): Holder | null 
   }
 }
 
-function holds(disk: Disk, holder: Holder, isRunning: (pid: number) => boolean): boolean {
+function holds(disk: Disk, holder: Holder, isRunning: (holder: Holder) => boolean): boolean {
   const boot = bootOf(disk);
   if (boot !== holder.boot) return false;
-  if (boot === '') return isRunning(holder.pid);
+  if (boot === '') return isRunning(holder);
   const state = processState(disk, holder.pid);
   return state !== null && state.state !== 'Z' && state.state !== 'X' && state.start === holder.start;
 }

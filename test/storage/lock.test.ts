@@ -204,6 +204,18 @@ describe('a lock', () => {
     acquireLock(disk, DIRECTORY, { pid: 11, isRunning });
   });
 
+  test('where there is no /proc is not held by who had the same number before: in a container a start found itself, after a kill, for ever', () => {
+    const disk = freshDisk();
+    const [pid, isRunning] = [1, () => true];
+    for (const start of ['', 'that of another']) {
+      const left = { pid, start, boot: '' };
+      disk.put(join(DIRECTORY, 'lock-0000000001'), Buffer.from(JSON.stringify(left)));
+      acquireLock(disk, DIRECTORY, { pid, isRunning }).release();
+    }
+    acquireLock(disk, DIRECTORY, { pid, isRunning });
+    expect(() => acquireLock(disk, DIRECTORY, { pid, isRunning })).toThrow('process 1;');
+  });
+
   test('where there is no /proc is held by a process that the system knows, also where it is another user’s', () => {
     const asked: unknown[][] = [];
     const kill = vi.spyOn(process, 'kill');
