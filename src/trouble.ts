@@ -193,6 +193,8 @@ export function remedy(error: Error, directory: string, exception = ''): string 
     case 'ENOTDIR':
     case 'ENAMETOOLONG':
       return `See that ${directory} is a directory, or name another`;
+    case 'EILSEQ':
+      return 'Node knows no other names: give that directory, and all above it, one in UTF-8, or name it by a link that has one';
     case 'EISDIR':
     case 'EFTYPE':
       return 'Put the file back, or take away what lies in its place';

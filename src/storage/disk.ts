@@ -451,6 +451,7 @@ export const realDisk: Disk = {
     const missing: string[] = [];
     let there = resolve(path);
     for (; !fs.existsSync(there); there = dirname(there)) missing.unshift(there);
+    if (missing.some(isMisread)) throw notUtf8(path);
     syncName(there);
     // One after the other: Node's own way down tells ENOENT of a disk that is mounted read-only, and in /proc never ends.
     for (const made of missing.length > 0 ? missing : [path]) {
@@ -473,6 +474,18 @@ export const realDisk: Disk = {
     });
   },
 };
+
+/**
+ * Whether the name may be what Node made of another: it reads bytes that are not UTF-8 as this character, and would make a
+ * directory of its own beside the one that was named, on whatever disk that is.
+ */
+function isMisread(path: string): boolean {
+  return basename(path).includes('\uFFFD');
+}
+
+function notUtf8(path: string): Error {
+  return Object.assign(new Error(`EILSEQ: a name that is not UTF-8, mkdir '${path}'`), { code: 'EILSEQ', path });
+}
 
 /**
  * An empty directory may be one that was made a moment ago, by a process that ended before its name was on the device, or

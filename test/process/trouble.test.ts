@@ -5,7 +5,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -183,6 +192,17 @@ describe('no start', () => {
     const log = unopened(directory);
     expect(log).toContain(`See that ${directory} is a directory`);
     expect(log).not.toContain('Mend the disk');
+  });
+
+  test('on a name that is not UTF-8: new books were begun in another directory, beside the one that was named', () => {
+    const above = freshDirectory();
+    // What Node makes of the Latin-1 bytes of bücher, and of a directory that it was started in.
+    for (const path of [join(above, 'b\uFFFDcher'), join(above, 'b\uFFFDcher', 'snapshots')]) {
+      const log = unopened(path);
+      expect(log).toContain(`(EILSEQ: a name that is not UTF-8, mkdir '${path}')`);
+      expect(log).toContain('one in UTF-8, or name it by a link');
+    }
+    expect(readdirSync(above)).toEqual([]);
   });
 
   test('on a file of the books that is a link to nowhere: which, not that the directory is none', async () => {
