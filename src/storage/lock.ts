@@ -155,7 +155,7 @@ function tryLock(disk: Disk, directory: string, offer: string, isRunning: (holde
     if (!NO_LINKS.includes(code)) throw error;
     // The offer was written, so it is no matter of rights.
     throw new LockError(
-      `${directory} lies on a file system without hard links (${code}), as FAT and some network shares are; the lock of the directory is made by one. Name a directory on another with --data`,
+      `${directory} lies on a file system without hard links (${code}), as FAT and some network shares are; the lock of the directory is made by one. Use a directory on another; that of the server is named by --data`,
     );
   }
   const numbers = lockNumbers(disk, directory);
