@@ -38,8 +38,11 @@ export class LockError extends Error {
 export class LockedError extends Error {
   override name = 'LockedError';
 
-  constructor(directory: string, pid: number) {
-    super(`${directory} is in use by process ${pid}; stop that one first, or use another directory`);
+  /** `unsure`: the lock file, where nobody can tell whether the process is the one that took it. */
+  constructor(directory: string, pid: number, unsure: string | null) {
+    const hint =
+      unsure === null ? '' : `. Without /proc it may be another that has its number now: then remove ${unsure}`;
+    super(`${directory} is in use by process ${pid}; stop that one first, or use another directory${hint}`);
   }
 }
 
@@ -137,8 +140,10 @@ function removeLeft(disk: Disk, directory: string, isRunning: (holder: Holder) =
 function tryLock(disk: Disk, directory: string, offer: string, isRunning: (holder: Holder) => boolean): number {
   const highest = lockNumbers(disk, directory).at(-1) ?? 0;
   if (highest > 0) {
-    const holder = readHolder(disk, directory, lockName(highest));
-    if (holder !== null && holds(disk, holder, isRunning)) throw new LockedError(directory, holder.pid);
+    const name = lockName(highest);
+    const holder = readHolder(disk, directory, name);
+    if (holder !== null && holds(disk, holder, isRunning))
+      throw new LockedError(directory, holder.pid, holder.boot === '' ? join(directory, name) : null);
   }
   if (highest === NUMBER_MAX) {
     const last = join(directory, lockName(highest));

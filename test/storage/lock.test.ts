@@ -199,7 +199,10 @@ describe('a lock', () => {
     let running = true;
     const isRunning = () => running;
     acquireLock(disk, DIRECTORY, { pid: 10, isRunning });
-    expect(() => acquireLock(disk, DIRECTORY, { pid: 11, isRunning })).toThrow('process 10');
+    const refused = () => acquireLock(disk, DIRECTORY, { pid: 11, isRunning });
+    expect(refused).toThrow('process 10');
+    // Of one that has the number since nobody could know what to do: to stop it was all that was said.
+    expect(refused).toThrow(`then remove ${join(DIRECTORY, 'lock-0000000001')}`);
     running = false;
     acquireLock(disk, DIRECTORY, { pid: 11, isRunning });
   });
