@@ -288,7 +288,8 @@ try {
     const config = readConfig(args, process.env);
     const strange = strangeVariables(process.env);
     if (strange.length > 0) tell(`${strange.join(', ')}: no setting has that name, see --help; passed over.`);
-    directory = resolve(config.data);
+    directory = config.data;
+    directory = resolve(directory);
     await serve(config, directory);
   }
 } catch (error) {

@@ -185,8 +185,15 @@ export function remedy(error: Error, directory: string, exception = ''): string 
       return 'Raise the limit of open files (ulimit -n)';
     case 'ENOMEM':
       return MORE_MEMORY;
+    case 'EINVAL':
+    case 'ENOSYS':
+    case 'ENOTSUP':
+    case 'EOPNOTSUPP':
+      return `The file system of ${directory} does not do this, as network shares and others that are no disk may not: name a directory on another`;
     case 'ENOENT':
     case 'ELOOP':
+      if ((error as NodeJS.ErrnoException).syscall === 'uv_cwd')
+        return `The directory that this was started in is gone: start in another, or name ${directory} from the root on`;
       if (isWithin(error, directory)) return 'Put that file back, or what the link in its place leads to';
       return `See that ${directory} is a directory, or name another`;
     case 'EEXIST':

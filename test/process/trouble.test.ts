@@ -392,6 +392,9 @@ describe('the words for', () => {
     ['ELOOP', 'See that /books is a directory'],
     ['ENAMETOOLONG', 'See that /books is a directory'],
     ['ENOMEM', 'Give it more'],
+    // Names in a directory of such a share cannot be synced: the disk was to be mended, or room to be made.
+    ['EINVAL', 'The file system of /books does not do this'],
+    ['ENOTSUP', 'The file system of /books does not do this'],
     ['EXXX', 'Mend the disk'],
   ])('%s: what is safe, and what to do', (code, remedy) => {
     const error = systemError(code);
@@ -426,6 +429,16 @@ describe('the words for', () => {
       expect(text).toContain(`(${name}, write '/books/journal')`);
       expect(text).toContain(remedy);
     }
+  });
+
+  test('the directory that it was started in, which is gone: one without a name was told', () => {
+    const error = Object.assign(new Error('ENOENT: no such file or directory, uv_cwd'), {
+      code: 'ENOENT',
+      syscall: 'uv_cwd',
+    });
+    expect(startText(error, 'snapshots')).toMatch(
+      /^Cannot use snapshots .* name snapshots from the root on, then start again\.$/,
+    );
   });
 
   test('memory that is not to be had: neither a stack nor a defect of ours, as it was told', () => {
