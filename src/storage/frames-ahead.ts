@@ -11,7 +11,7 @@
  * frame that is not whole, or longer than a piece, nothing is told, nor where the other thread does not answer: the
  * reader looks for itself then, and says what is wrong.
  */
-import { parentPort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, type Worker } from 'node:worker_threads';
 import type { HeapRoom } from '../core/state.ts';
 import { type DiskFile, readAll } from './disk.ts';
 import { passNextNoting } from './entry-bytes.ts';
@@ -24,6 +24,7 @@ import {
   HASH_BYTES,
   readFrameHead,
 } from './format.ts';
+import { startHelper } from './helper-thread.ts';
 import { CodecError } from './msgpack.ts';
 import type { Frame } from './window.ts';
 
@@ -77,7 +78,7 @@ interface Filled {
 }
 
 export class FramesAhead {
-  readonly #worker: Worker;
+  readonly #worker: Worker | null;
   readonly #data: FramesAheadData;
   readonly #room: () => readonly HeapRoom[];
   /** The last of that memory which was handed over. */
@@ -91,7 +92,7 @@ export class FramesAhead {
   /** Where the next piece begins. Where no frame fits it begins nowhere before the reader is past that. */
   #next = 0;
   #stuckAt = -1;
-  #isAnswering = true;
+  #isAnswering: boolean;
   /** Nobody looks at it. */
   readonly #fetched = new Uint8Array(PIECE_BYTES);
 
@@ -109,12 +110,8 @@ export class FramesAhead {
       })),
     };
     this.#pieces = piecesOf(this.#data);
-    this.#worker = new Worker(new URL('../storage/frames-ahead-worker.js', import.meta.url), {
-      workerData: this.#data,
-    });
-    // What it does not do is done here.
-    this.#worker.on('error', () => {});
-    this.#worker.unref();
+    this.#worker = startHelper(new URL('../storage/frames-ahead-worker.js', import.meta.url), this.#data);
+    this.#isAnswering = this.#worker !== null;
   }
 
   /** Goes on with this file, from where its first frame begins. */
@@ -212,7 +209,7 @@ export class FramesAhead {
     const room = this.#room();
     const known = room.findIndex(({ buffer }) => buffer === this.#given);
     for (const each of room.slice(known + 1)) {
-      this.#worker.postMessage(each);
+      this.#worker?.postMessage(each);
       this.#given = each.buffer;
     }
   }

@@ -9,8 +9,9 @@
  * that are waited for in vain, which would be a defect, do not keep anybody: their piece is hashed again here.
  */
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { HASH_BYTES, sha256 } from './format.ts';
+import { startHelper } from './helper-thread.ts';
 
 /** Pieces shorter than this together are hashed before a thread has started. */
 const THREADS_FROM_BYTES = 64 * 1024 * 1024;
@@ -41,10 +42,8 @@ export class PartHashes {
     const count = Math.min(availableParallelism() - 1, THREADS_MAX, pieces.length);
     const program = new URL('../storage/part-hash-worker.js', import.meta.url);
     for (let thread = 0; thread < count; thread++) {
-      const worker = new Worker(program, { workerData: this.#data });
-      // What it does not do is done here.
-      worker.on('error', () => {});
-      worker.unref();
+      const worker = startHelper(program, this.#data);
+      if (worker === null) break;
       this.#threads.push(worker);
     }
   }

@@ -3,6 +3,7 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hashPieces, PartHashes } from '../../src/storage/part-hashes.ts';
+import { giveNoThreads } from '../support/no-threads.ts';
 
 const plain = (piece: Uint8Array) => createHash('sha256').update(piece).digest('hex');
 const hex = (hash: Uint8Array) => Buffer.from(hash).toString('hex');
@@ -29,6 +30,18 @@ describe('hashes of parts', () => {
     } finally {
       hashes.close();
     }
+  });
+
+  test('on this thread alone where the system gives no other: a start was refused, and told to make room on the disk', () => {
+    giveNoThreads();
+    const all = pieces(5, 300_000);
+    const hashes = new PartHashes(all, 0);
+    for (const [index, piece] of all.entries()) {
+      randomFillSync(piece);
+      hashes.filled(index);
+    }
+    expect(hashes.results().map(hex)).toEqual(all.map(plain));
+    expect(hashes.threads).toBe(0);
   });
 
   test('a thread hashes each piece once it is filled, and only then', () => {

@@ -16,6 +16,7 @@ import {
 } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
 import { often } from '../support/long.ts';
+import { giveNoThreads } from '../support/no-threads.ts';
 import { slow } from '../support/slow.ts';
 import { type FakeDisk, randomFrom } from './fake-disk.ts';
 import {
@@ -95,6 +96,11 @@ describe('frames looked through ahead', () => {
       expect(cameOf(ahead, diskOf(files), after)).toEqual(expected);
       expect(cameOf(alone, diskOf(files), after)).toEqual(expected);
     }
+  });
+
+  test('are read by this thread where the system gives no other: a start was refused, and told to mend the disk', () => {
+    giveNoThreads();
+    expect(cameOf(ahead, diskOf(files))).toEqual(cameOf(plainly, diskOf(files)));
   });
 
   test.each(Array.from({ length: often(6, 60) }, (_, seed) => seed))(
