@@ -14,7 +14,7 @@ import { type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { stateOf } from '../../src/recovery.ts';
 import { realDisk } from '../../src/storage/disk.ts';
-import { type EntryFormat, JOURNAL_START, Journal } from '../../src/storage/journal.ts';
+import { type EntryFormat, JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { readKeyFile } from '../../src/storage/key-file.ts';
 import { END_FILE } from '../../src/storage/known-end.ts';
@@ -318,7 +318,7 @@ export async function rewritten(
 /** A copy whose newest snapshot was taken again, whole and signed with `key`, after `lie` had its way with the state. */
 export async function resnapped(
   directory: string,
-  lie: (state: State, extra: StateExtra) => void,
+  lie: (state: State, extra: StateExtra, at: JournalPosition) => void,
   key = keyIn(directory),
 ): Promise<string> {
   const copy = copyOf(directory);
@@ -331,9 +331,10 @@ export async function resnapped(
   const { seq, chain, moment, loaded: state } = snapshot!;
   unlinkSync(join(copy, snapshotName(seq)));
   const { extra } = dumpState(state);
-  lie(state, extra);
+  const at = { seq, chain, moment };
+  lie(state, extra, at);
   const { parts } = dumpState(state);
-  const content = { seq, chain, moment, extra: packValue(extra), parts };
+  const content = { ...at, extra: packValue(extra), parts };
   await takeSnapshot(realDisk, copy, content, { sign: (hash) => sign(hash, key), verify: verifyBy(key.public) });
   return copy;
 }

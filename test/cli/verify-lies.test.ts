@@ -31,6 +31,7 @@ import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { encode } from '../../src/storage/codec.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
+import type { JournalPosition } from '../../src/storage/journal.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
@@ -307,7 +308,7 @@ describe("lies in a snapshot that the server's key signs", () => {
     for (let slot = 0; slot < state.balances.size; slot++) if (state.balances.available(slot) > 0) return slot;
     throw new Error('no balance');
   };
-  test.each<[string, (state: State, extra: StateExtra) => void, RegExp]>([
+  test.each<[string, (state: State, extra: StateExtra, at: JournalPosition) => void, RegExp]>([
     [
       'one balance',
       (state) => state.balances.add(slotOf(state), 1, 0),
@@ -327,6 +328,8 @@ describe("lies in a snapshot that the server's key signs", () => {
     ['a record more', (state) => void state.rows.lines.push(), /entries|row/],
     ['a place in its log', (state) => state.log.set(3, state.log.get(4)), /its index log/],
     ['an event that nobody hears of', (state) => state.log.set(3, 0), /its index log/],
+    ['the chain that leads to it', (_, __, at) => void at.chain[0]!++, /of another journal: its chain differs/],
+    ['its moment', (_, __, at) => void at.moment--, /its moment is not that of its frame/],
   ])('%s', async (_, lie, what) => {
     const directory = await resnapped(pruned, lie);
     const { finding } = await look(directory);
