@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { AuditOptions } from '../../src/cli/audit/audit.ts';
 import { misfitOf } from '../../src/cli/audit/shapes.ts';
 import { hex } from '../../src/core/bytes.ts';
 import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from '../../src/core/entry.ts';
@@ -16,6 +17,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
+import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
 import { keyText } from '../../src/storage/key-file.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
@@ -45,6 +47,11 @@ import { type Frames, isSystem, pick, pickTransfer, replaceData } from './lies.t
 
 const plain = await plainBooks();
 const pruned = await prunedBooks();
+
+function openButKey(...[path, ...how]: Parameters<Disk['open']>): ReturnType<Disk['open']> {
+  if (path.endsWith('server.key')) throw Object.assign(new Error('permission denied'), { code: 'EACCES' });
+  return realDisk.open(path, ...how);
+}
 
 function imprint(directory: string): string[] {
   return filesIn(directory, /./).map((name) => {
@@ -239,6 +246,35 @@ describe('honest books', () => {
     appendFileSync(path, Buffer.alloc(5000).fill(1, at, at + 1));
     const changed = await look(directory);
     expect(changed.finding).toMatchObject({ kind: 'damage', file: path, byte: size + at });
+  });
+
+  test.each<[string, (directory: string) => void, Partial<AuditOptions>, string]>([
+    [
+      'what a write left',
+      (directory) => writeFileSync(join(directory, 'snapshot-7.tmp'), 'x'),
+      {},
+      'Half-written and of no account: snapshot-7.tmp.',
+    ],
+    [
+      'a key file that somebody wrote again',
+      (directory) => {
+        const file = join(directory, 'server.key');
+        writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')), null, 4));
+      },
+      {},
+      'server.key is not written as the server writes it, though its keys are whole.',
+    ],
+    [
+      'a key file of which the auditor may not know the secret',
+      () => {},
+      { disk: { ...realDisk, open: openButKey }, key: keyIn(plain).public },
+      'server.key may not be read by this user, and was not checked.',
+    ],
+  ])('with %s: told, no lie', async (_, change, options, note) => {
+    const directory = copyOf(plain);
+    change(directory);
+    const report = await look(directory, options);
+    expect([report.finding, report.notes]).toEqual([null, [note]]);
   });
 
   test('where the system gives no more memory, at whichever time: the audit fails, the books are not accused', async () => {
