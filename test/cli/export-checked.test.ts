@@ -328,6 +328,21 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(results[1]!.said).toBe('NOT PROVEN: a frame does not continue the one before it');
   });
 
+  test('the end of a chain is what the server signed, not who gives the story: by another key it is none', () => {
+    const told = JSON.parse(story('wallets', 'ana'));
+    const { chain, moment, seq } = told.head.data;
+    const end = headText({ seq, chain: Buffer.from(chain, 'hex'), moment: Date.parse(moment) });
+    const signedBy = (keys: KeyPair) => {
+      const head = JSON.parse(signedText(end, Date.now(), new Sealer(keys)));
+      return JSON.stringify({ ...told, head });
+    };
+    const results = check([signedBy(keyIn(whole)), signedBy(createKeyPair())]);
+    expect(results).toEqual([
+      { code: 0, said: expect.stringMatching(/^Proven/) },
+      { code: 1, said: expect.stringContaining('the server has not signed it') },
+    ]);
+  });
+
   test('an entry without a moment or a thread is none, even where the server signed it: the page took it', () => {
     const [wallet, intent] = [JSON.parse(story('wallets', 'luz')), JSON.parse(story('intents', 'good'))];
     expect([wallet.entries.length, intent.entries.length]).toEqual([1, 1]);

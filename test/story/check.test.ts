@@ -74,6 +74,7 @@ describe('an answer', () => {
     const text = JSON.stringify({ ...whole, meta: { ...whole.meta, status: 'active', labels: ['vip'] } });
     const facts = Object.fromEntries(checkText(text, keys.public).parts[0]!.facts.map(({ name, by }) => [name, by]));
     expect(facts.luid).toBe('signed by the server');
+    expect(facts.hash).toBe('follows from the data');
     expect(facts.moment).toBe('signed by the server, with the status created');
     expect(facts.status).toMatch(/^nobody/);
     expect(facts.labels).toMatch(/^nobody/);
@@ -89,9 +90,43 @@ describe('an answer', () => {
   });
 
   test('says of a moment with which status the server signed it', () => {
-    const text = answerOf('{"handle":"x"}', { luid: sealed.luid, moment: MOMENT, status: 'completed' });
-    const facts = checkText(text, keys.public).parts[0]!.facts;
-    expect(facts.find(({ name }) => name === 'moment')!.by).toBe('signed by the server, with the status completed');
+    const by = (status?: string) => {
+      const text = answerOf('{"handle":"x"}', { luid: sealed.luid, moment: MOMENT, status });
+      return checkText(text, keys.public).parts[0]!.facts.find(({ name }) => name === 'moment')!.by;
+    };
+    expect([by('completed'), by()]).toEqual([
+      'signed by the server, with the status completed',
+      'signed by the server',
+    ]);
+  });
+
+  test('by its bridge is a call, by its ledger alone an event: that is what the server says outward', () => {
+    const data = '{"handle":"x","signal":"intent-updated"}';
+    const told = [{}, { bridge: 'bank' }].map((more) => {
+      const text = answerOf(data, { ledger: 'main', moment: MOMENT, ...more }, 'x');
+      const { said, parts } = checkText(text, keys.public);
+      return [parts[0]!.title, said];
+    });
+    const saidAs = (what: string) => `Proven is that the server said this, as ${what} of the ledger that stands below`;
+    expect(told).toEqual([
+      ['event intent-updated', saidAs('an event')],
+      ['call of a bridge', saidAs('a call of the bridge')],
+    ]);
+  });
+
+  test('with a moment beside it that the server did not sign shows both, and whose word each is', () => {
+    const factsOf = (moment: string) =>
+      checkText(answerOf('[]', { moment }, 'x'), keys.public).parts[0]!.facts.map(({ name, value, by }) => [
+        `${name} ${value}`,
+        by.slice(0, 6),
+      ]);
+    const others = [
+      ['status created', 'nobody'],
+      ['luid x', 'nobody'],
+    ];
+    expect(factsOf(MOMENT)).toEqual([[`moment ${MOMENT}`, 'signed'], ...others]);
+    const later = '2026-11-21T19:37:28.431Z';
+    expect(factsOf(later)).toEqual([[`moment ${later}`, 'signed'], [`moment ${MOMENT}`, 'nobody'], ...others]);
   });
 
   test('with more members than anybody reads is wrong: none is hidden behind others', () => {
@@ -186,6 +221,11 @@ describe('texts that readers read differently are wrong', () => {
     expect(verdictOf('{"a":'.repeat(1_000_000))).toBe('wrong');
   });
 
+  test('nor is one of more parts than a page has memory for: nobody has looked', () => {
+    const many = (count: number) => `[${'1,'.repeat(count - 1)}1]`;
+    expect([verdictOf(many(4_000_000)), verdictOf(many(4_000_001))]).toEqual(['wrong', 'unchecked']);
+  });
+
   test('names that every object has in JavaScript are members as any', () => {
     const value = parseJson('{"__proto__":{"x":1},"constructor":2,"toString":3}') as Record<string, unknown>;
     expect(canon(value)).toBe('{"__proto__":{"x":1},"constructor":2,"toString":3}');
@@ -275,11 +315,10 @@ describe('signatures', () => {
       own.result.replace(/=+$/, ''),
       ` ${own.result}`,
       `${own.result}\n`,
-      own.result.replace('A==', 'B=='),
-      own.result.replace(/.==$/, (end: string) => `${end === 'A==' ? 'B' : 'x'}==`),
+      // Of the last character four bits are of no byte.
+      own.result.replace(/.==$/, (end: string) => `${String.fromCharCode(end.charCodeAt(0) + 1)}==`),
     ];
     for (const other of others) {
-      if (other === own.result) continue;
       expect(verdictOf(honest.replace(JSON.stringify(own.result), JSON.stringify(other))), other).toBe('wrong');
     }
   });
