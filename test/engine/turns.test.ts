@@ -228,6 +228,21 @@ describe('places', () => {
     expect([places.requests, places.bytes]).toEqual([0, 0]);
     expect(fill(places, 2)).toBe(8);
   });
+  test.each<[string, Places, number]>([
+    ['requests', new Places(10, 1e9), 0],
+    ['requests', new Places(10, 1e9), 1],
+    ['bytes', new Places(1e9, 100), 0],
+    ['bytes', new Places(1e9, 100), 1],
+  ])(
+    'of %s are all free again however often they were left, also by a ledger that keeps some (%#)',
+    (_what, places, kept) => {
+      for (let n = 0; n < kept; n++) places.take(1, 10);
+      for (let round = 0; round < 100; round++) {
+        expect(fill(places, 1, 10)).toBe(8 - kept);
+        for (let n = kept; n < 8; n++) places.leave(1, 10);
+      }
+    },
+  );
   test('there are never more than there are', () => {
     const places = new Places(50, 1e9);
     let taken = 0;
