@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CreateCommand, commandData } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { Entrance } from '../../src/entrance.ts';
 import type { ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
@@ -248,6 +249,44 @@ describe('places', () => {
     let taken = 0;
     for (let ledger = 0; ledger < 100; ledger++) taken += fill(places, ledger);
     expect(taken).toBe(50);
+  });
+});
+
+describe('the entrance', () => {
+  /** With a stopwatch that goes on by hand. */
+  function open(pipelineMax: number) {
+    const watch = { ms: 77_000 };
+    const most = { inboxMax: 100, inboxBytesMax: 1e9, pipelineMax, pipelineBytesMax: 1e9, pipelineMsMax: 1e9 };
+    const options = { ...most, stopwatch: () => watch.ms };
+    return { watch, entrance: new Entrance(options, { waited: 0, sentBack: 0, turnMs: 0 }) };
+  }
+
+  test('lets in at once, where nobody waits, for five milliseconds of a turn, and of the next ones too', async () => {
+    const { watch, entrance } = open(100);
+    for (let round = 0; round < 3; round++) {
+      let count = 0;
+      for (; entrance.isOpen; count++) entrance.letInNow(() => void watch.ms++);
+      expect(count).toBe(5);
+      await turn();
+    }
+  });
+
+  test('asks for another turn only where time is over: a server at rest is at rest', () => {
+    const { watch, entrance } = open(2);
+    expect(entrance.letIn(false)).toBe(false);
+    const wait = (ms: number) =>
+      entrance.wait(1, 10, () => {
+        watch.ms += ms;
+        entrance.enter(1, 10);
+      });
+    for (const ms of [3, 0, 0, 0]) wait(ms);
+    const later = [false, false, true].map((isEnding) => [entrance.letIn(isEnding), entrance.queued]);
+    expect(later).toEqual([
+      [true, 3],
+      // No room: who leaves asks.
+      [false, 2],
+      [false, 0],
+    ]);
   });
 });
 
