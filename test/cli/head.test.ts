@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
+import type { IntentEntry } from '../../src/core/entry.ts';
 import { headText } from '../../src/http/head.ts';
 import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
@@ -126,6 +127,15 @@ describe('ayni verify --head', () => {
     expect(ran.out).toContain('the history up to here was rewritten');
     expect(ran.out).not.toContain('is the one the server signed');
     expect((await look(copy, headAt(known[30]!.seq))).finding?.what).toContain('was rewritten');
+  });
+
+  test('proves nothing where anything else is wrong, be it long after it', async () => {
+    const copy = await rewritten(whole.directory, (frames) => {
+      const { outcome } = frames.at(-1)!.entries[0] as IntentEntry;
+      outcome.postings[2]!++;
+    });
+    const { finding, head } = await look(copy, whole.heads[17]);
+    expect([finding?.kind, head!.isProven]).toEqual(['decided', false]);
   });
 
   test('finds a history that ends before it, which by itself looks whole', async () => {

@@ -272,9 +272,10 @@ describe('honest books', () => {
     ],
   ])('with %s: told, no lie', async (_, change, options, note) => {
     const directory = copyOf(plain);
+    writeFileSync(join(directory, 'notes.txt'), '');
     change(directory);
-    const report = await look(directory, options);
-    expect([report.finding, report.notes]).toEqual([null, [note]]);
+    const { finding, notes, strangers } = await look(directory, options);
+    expect([finding, notes, strangers.toSorted()]).toEqual([null, [note], ['lock-0000000001', 'notes.txt']]);
   });
 
   test('where the system gives no more memory, at whichever time: the audit fails, the books are not accused', async () => {
