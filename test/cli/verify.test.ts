@@ -302,8 +302,11 @@ describe('honest books', () => {
     }
   });
 
-  test('need no secret: a key that is given, or the one the books give', async () => {
-    const directory = copyOf(pruned);
+  test.each([
+    ['their journal', plain],
+    ['their oldest snapshot', pruned],
+  ])('need no secret: a key that is given, or the one that %s gives', async (_, books) => {
+    const directory = copyOf(books);
     const key = encodeBase64(keyIn(directory).public);
     rmSync(join(directory, 'server.key'));
     const ran = await ayni('verify', directory, '--json', '--key', key);
@@ -336,6 +339,13 @@ describe('the key to verify with', () => {
       expect((await ayni('verify', directory, '--against', against)).out).toMatch(/^LIE: /m);
     },
   );
+
+  test('nor do the books where the snapshots that held their beginning are gone', async () => {
+    const directory = copyOf(pruned);
+    for (const name of ['server.key', ...filesIn(directory, /^snapshot/)]) rmSync(join(directory, name));
+    const ran = await ayni('verify', directory);
+    expect([ran.code, ran.out, ran.err]).toEqual([1, '', expect.stringMatching(NO_KEY)]);
+  });
 
   test('nor does a journal give one that has only begun', async () => {
     const directory = copyOf(plain);
