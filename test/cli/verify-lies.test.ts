@@ -6,6 +6,7 @@ import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EntryAudit } from '../../src/cli/audit/entries.ts';
+import { KnownTokens } from '../../src/cli/audit/known-tokens.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { hex } from '../../src/core/bytes.ts';
 import { bytesOf, dropParts, type StateExtra } from '../../src/core/dump.ts';
@@ -328,6 +329,7 @@ describe("lies in a snapshot that the server's key signs", () => {
     ['a record more', (state) => void state.rows.lines.push(), /entries|row/],
     ['a place in its log', (state) => state.log.set(3, state.log.get(4)), /its index log/],
     ['an event that nobody hears of', (state) => state.log.set(3, 0), /its index log/],
+    ['what makes no state', (_, extra) => void Object.assign(extra, { ledgerRows: undefined }), /it is no state: /],
     ['the chain that leads to it', (_, __, at) => void at.chain[0]!++, /of another journal: its chain differs/],
     ['its moment', (_, __, at) => void at.moment--, /its moment is not that of its frame/],
   ])('%s', async (_, lie, what) => {
@@ -349,6 +351,19 @@ describe("lies in a snapshot that the server's key signs", () => {
     const { finding } = await look(await resnapped(whole, lie));
     expect(finding?.kind).toBe('lie');
     expect(finding?.what).toMatch(what);
+  });
+
+  test('a token is looked for in it up to its own entry, but for what it has forgotten', () => {
+    const [tokens, known] = [new UsedTokens(1), new KnownTokens(new UsedTokens(1))];
+    const entryOf = (name: string, exp: number) =>
+      ({ type: EntryType.token, handle: hex(sha256(name)), exp }) as TokenEntry;
+    // When the second is taken, the first is over by any clock.
+    const [over, used] = [entryOf('over', 1000), entryOf('used', 1361)];
+    for (const { handle, exp } of [over, used]) tokens.use(handle, exp);
+    known.take(tokens, 7);
+    expect([6, 7, 8].map((seq) => known.covers(used, { file: '', seq }))).toEqual([true, true, false]);
+    for (const entry of [over, used]) known.check(entry, { file: '' });
+    expect(() => known.check(entryOf('other', 1361), { file: '' })).toThrow('not among those that the first snapshot');
   });
 
   test('a used token that is not found', async () => {
