@@ -21,6 +21,7 @@ import { signedText } from '../../src/render.ts';
 import { encode, entryCodec } from '../../src/storage/codec.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import * as msgpack from '../../src/storage/msgpack.ts';
+import { checkText } from '../../src/story/check.ts';
 import { readData } from '../proof/data.ts';
 import { type Json, makeKeys, proof } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -418,6 +419,21 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     const asItWas = { ...dropped, record: dropped.versions[0], versions: [], entries: dropped.entries.toSpliced(1, 1) };
     const results = check([without, asItWas].map((one) => JSON.stringify(one)));
     expect(results).toEqual([1, 1].map((code) => ({ code, said: 'NOT PROVEN: a version that is left out' })));
+  });
+
+  test('the page shows each version by its number, the newest first, and says of what was dropped that it was', () => {
+    const shown = [story('wallets', 'ana'), story('anchors', 'moved'), story('anchors', changedLuid)].map((text) => {
+      const { notes, parts } = checkText(text, key);
+      return [
+        parts.map(({ title }) => title.replace(/^.*?(, |$)/, '')),
+        notes[0]!.startsWith('The record was dropped'),
+      ];
+    });
+    expect(shown).toEqual([
+      [[''], false],
+      [['version 4 of 4', 'version 3 of 4', 'version 2 of 4', 'version 1 of 4'], false],
+      [['version 2 of 2', 'version 1 of 2'], true],
+    ]);
   });
 
   test('a story that another key tells from beginning to end is of another server', () => {

@@ -179,6 +179,7 @@ describe('texts that readers read differently are wrong', () => {
     '{"a":123456789012345680000}',
     '{"a":"\\ud800"}',
     '{"__proto__":{"a":1}}',
+    ' { "a" : [ 1 , 2 ] , "b" : { } } ',
   ])('%s is read alike', (text) => {
     expect(verdictOf(hashed(text))).toBe('signed');
   });
