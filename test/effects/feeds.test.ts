@@ -543,20 +543,25 @@ describe('what is queued for all receivers together has an end: thousands whose 
       action: { schema: 'webhook', endpoint: `${HOOK}${n}` },
     });
     await theatre.done(...Array.from({ length: EFFECTS }, (_, n) => effect(theatre, asking(n), `e${n}`)));
-    theatre.answer = () => 503;
-    const names = Array.from({ length: 50 }, (_, n) => `w${n}`);
-    await theatre.done(...wallets(theatre, 'x', ...names));
-    let most = 0;
-    for (let n = 0; n < 20; n++) {
-      await theatre.run(1000);
-      most = Math.max(most, theatre.effects.counts().jobs);
+    const told: string[] = [];
+    // Once more: what was told takes no room any longer.
+    for (const round of ['w', 'v']) {
+      theatre.answer = () => 503;
+      const names = Array.from({ length: 50 }, (_, n) => `${round}${n}`);
+      await theatre.done(...wallets(theatre, 'x', ...names));
+      let most = 0;
+      for (let n = 0; n < 20; n++) {
+        await theatre.run(1000);
+        most = Math.max(most, theatre.effects.counts().jobs);
+      }
+      expect(most).toBeGreaterThan(QUEUED_MAX / 2);
+      expect(most).toBeLessThanOrEqual(QUEUED_MAX + EFFECTS);
+      theatre.answer = () => 200;
+      for (let n = 0; n < 40; n++) await theatre.run(1000);
+      told.push(...names);
     }
-    expect(most).toBeGreaterThan(QUEUED_MAX / 2);
-    expect(most).toBeLessThanOrEqual(QUEUED_MAX + EFFECTS);
-    theatre.answer = () => 200;
-    for (let n = 0; n < 40; n++) await theatre.run(1000);
     for (let n = 0; n < EFFECTS; n++) {
-      expect([...new Set(namesIn(theatre.at(`/hook${n}`)))], `effect ${n}`).toEqual(names);
+      expect([...new Set(namesIn(theatre.at(`/hook${n}`)))], `effect ${n}`).toEqual(told);
     }
     expect(theatre.effects.counts().jobs).toBe(0);
   });
