@@ -5,10 +5,22 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connect, type Json, makeKeys } from '../support/client.ts';
+import { connect, type Json, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import type { Call } from '../support/hook.ts';
-import { issue, type Kit, luidOf, makeKit, pause, reasonOf, segment, transfer, unique, until } from '../support/kit.ts';
+import {
+  issue,
+  type Kit,
+  luidOf,
+  makeKit,
+  openLedger,
+  pause,
+  reasonOf,
+  segment,
+  transfer,
+  unique,
+  until,
+} from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { hookOfFile, serverOfFile } from '../support/of-file.ts';
 import { hookOfTest, serverOfTest } from '../support/of-test.ts';
@@ -20,7 +32,7 @@ const hook = await hookOfFile();
 /** On a busy machine a list may take longer than a second. */
 const PATIENTLY = ['--list-ms-max', '60000'];
 const flags = ['--bridge-attempts-max', '2', '--call-ms-max', '600000', ...PATIENTLY];
-const { client, kit } = await serverOfFile(keys, { flags });
+const { client, kit, server } = await serverOfFile(keys, { flags });
 
 /** An effect on a path of its own; its record. */
 function listen(own: Kit, path: string, signal: string, more: Json = {}): Promise<Json> {
@@ -272,6 +284,24 @@ describe('luids', () => {
     expect(new Set(rows.map(({ luid }) => luid)).size).toBe(6);
     for (const { luid } of rows) expect(luid).toMatch(luidOf('evd'));
   });
+});
+
+test("what becomes of a ledger's own record is told in that ledger, and in no other", async () => {
+  hook.answer = () => 202;
+  const change = async (path: string) => {
+    const ledger = await openLedger(client, keys);
+    const there = connect(server, { 'x-ledger': ledger.data.handle });
+    await listen(makeKit(there, keys), path, 'ledger-updated');
+    const more = { custom: { told: path }, parent: ledger.hash };
+    return async () => {
+      expect((await there.put('/ledger', record({ ...ledger.data, ...more }, keys))).status).toBe(200);
+      await hook.waitFor(at(path), 1);
+    };
+  };
+  const paths = ['/ledger-one', '/ledger-other'];
+  for (const changeIt of await Promise.all(paths.map(change))) await changeIt();
+  const told = paths.map((path) => hook.calls.filter(at(path)).map(({ body }) => body.data.ledger.data.custom.told));
+  expect(told).toEqual(paths.map((path) => [path]));
 });
 
 describe('filters', () => {
