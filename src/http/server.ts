@@ -102,11 +102,15 @@ const CHUNK_BYTES_MIN = 64;
 const CHUNKS_BETWEEN_LOOKS = 256;
 /** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
 const GATHERED_MAX = 4096;
+/** For which Node the native part is built: each has one of its own. */
+const BUILT_FOR = Number.parseInt(process.versions.node, 10);
 /**
- * Built for Node 24 or newer the native part sends strings without wide characters in Latin-1, not in UTF-8: there they
- * are handed over as bytes. Elsewhere not, since that makes long answers dearer: a list of a hundred by a sixth.
+ * Built for Node 24 or newer it sends strings without wide characters in Latin-1, not in UTF-8: there they are handed over
+ * as bytes. Elsewhere not, since that makes long answers dearer: a list of a hundred by a sixth.
  */
-const SENDS_LATIN1 = Number.parseInt(process.versions.node, 10) >= 24;
+const SENDS_LATIN1 = BUILT_FOR >= 24;
+/** Built for Node 20 it waits for the body of an answer whose length it is told, though it was to end without one. */
+const WAITS_FOR_BODY = BUILT_FOR < 22;
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   200: '200 OK',
   201: '201 Created',
@@ -490,9 +494,9 @@ class Exchange implements Request, Reply, Guest {
   }
 
   /**
-   * Ends an answer that tells the length of a body it does not have. Where the native call is told that length it waits for
-   * the body for ever, and takes the connection's next request for one behind an unanswered one; where it is not, it cannot
-   * be told to close, and a body that is refused would go on for ever behind its answer. So that is done here.
+   * Ends an answer that tells the length of a body it does not have. Where the native part waits for that body, it takes the
+   * connection's next request for one behind an unanswered one; where it is not told the length, it cannot be told to
+   * close, and a body that is refused would go on for ever behind its answer. So there that is done here.
    */
   private endHead(res: HttpResponse, bytes: number, closes: boolean): void {
     if (!closes) {
@@ -500,8 +504,14 @@ class Exchange implements Request, Reply, Guest {
       res.endWithoutBody();
       return;
     }
+    if (!WAITS_FOR_BODY) {
+      res.endWithoutBody(bytes, true);
+      return;
+    }
     res.writeHeader('Connection', 'close');
-    res.tryEnd('', bytes);
+    const [, isDone] = res.tryEnd('', bytes);
+    // By a release of the maker's that does not wait.
+    if (isDone) return;
     if (this.req !== null) this.watch(res);
     const unread = new Unread(this.scene.hall, res, [], 0);
     this.unread = unread;
