@@ -288,6 +288,7 @@ try {
     const config = readConfig(args, process.env);
     const strange = strangeVariables(process.env);
     if (strange.length > 0) tell(`${strange.join(', ')}: no setting has that name, see --help; passed over.`);
+    // As it is named until that is known: there is no way to it from a directory that is gone.
     directory = config.data;
     directory = resolve(directory);
     await serve(config, directory);
