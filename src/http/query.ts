@@ -310,6 +310,9 @@ function readValue(path: readonly string[], operator: Operator, text: string): s
   return path[1] === 'moment' ? readMoment(value) : value;
 }
 
+/** The last one of a year with four digits. */
+const MOMENT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
+
 function readMoment(text: string): string {
   const isWritten = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
   const zoned = isWritten && text.includes('T') && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? `${text}Z` : text;
@@ -322,5 +325,7 @@ function readMoment(text: string): string {
       : Number.NaN;
   if (Number.isNaN(moment))
     throw malformed('meta.moment must be an ISO 8601 moment, or milliseconds since 1970, of 12 or 13 digits');
-  return new Date(moment).toISOString();
+  // Moments are compared letter by letter, and V8 writes a year of five digits behind a sign, before all others: the end of
+  // the last day that four digits can name is in such a year where the zone is one west of UTC.
+  return new Date(Math.min(moment, MOMENT_MAX)).toISOString();
 }

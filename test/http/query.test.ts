@@ -141,6 +141,9 @@ describe('filters, however they are spelled', () => {
     ['meta.moment.$lt=2030-01-02T03:04:05+0200', ['meta.moment lt "2030-01-02T01:04:05.000Z"']],
     ['meta.moment.$lt=2030-01-02T03:04:05-05:00', ['meta.moment lt "2030-01-02T08:04:05.000Z"']],
     ['meta.moment.$lt=2030-01-02T03:04:05.678912345Z', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
+    // Of a year with five digits all moments that records carry would come after it.
+    ['meta.moment.$lt=9999-12-31T23:59:59-05:00', ['meta.moment lt "9999-12-31T23:59:59.999Z"']],
+    ['meta.moment.$lt=9999-12-31T24:00', ['meta.moment lt "9999-12-31T23:59:59.999Z"']],
     ['meta.moment.$gt=0', ['meta.moment gt "1970-01-01T00:00:00.000Z"']],
     ['meta.moment.$lt=1893553445678', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
     [serialize({ filter: { 'data.schema': 'x' } }), ['data.schema eq "x"']],
