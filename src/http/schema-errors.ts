@@ -118,7 +118,8 @@ function unknownSchema(
   const [first] = found;
   if (first === undefined || found.includes(undefined)) return null;
   const allowedValues = found.map((error) => (error!.params as { allowedValue: unknown }).allowedValue);
-  const message = `must be one of ${allowedValues.join(', ')}`;
+  // Which these are is told behind it, as of every enumeration.
+  const message = 'must be equal to one of the allowed values';
   return [{ ...first, keyword: 'enum', params: { allowedValues }, message } as TLocalizedValidationError];
 }
 

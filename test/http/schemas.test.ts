@@ -104,7 +104,7 @@ describe('errors have the form clients know', () => {
   test.each<[KindName, object, string]>([
     ['effect', { action: { schema: 'webhook' } }, "must have required property 'endpoint'"],
     ['effect', { action: { schema: 'bank' } }, "must have required property 'bridge'"],
-    ['policy', { schema: 'other' }, 'must be one of access, status, labels'],
+    ['policy', { schema: 'other' }, 'must be equal to one of the allowed values'],
     ['policy', { filter: { 'dat.a': 1 } }, 'is asked for a path that a filter here cannot have'],
     ['policy', { filter: { 'data.a': { $fits: 1 } } }, 'must NOT have additional properties'],
     ['policy', { filter: { 'data.a': { $in: 'a' } } }, 'must be array'],
@@ -112,6 +112,12 @@ describe('errors have the form clients know', () => {
   ])('of %s with %j the fault of the shape that was meant', (kind, more, message) => {
     const errors = validate(Kind[kind], 'create', bodyOf(withMember(kind, { ...more })));
     expect(errors!.map((error) => error.message)).toEqual([message]);
+  });
+
+  test('a refusal says twice what would do', () => {
+    const errors = validate(Kind.policy, 'create', bodyOf(withMember('policy', { schema: 'other' })))!;
+    const detail = '/data/schema must be equal to one of the allowed values: access, status, labels';
+    expect(refuseShape(errors).detail).toBe(detail);
   });
 
   test('never more than fifty', () => {
