@@ -68,13 +68,13 @@ export function createRecord(call: Call): Write | Refusal {
   const texts: Texts = { data, hashHex, proofs, text };
   const seals = Buffer.from(digest, 'hex');
   const submission: Unanswered = { command, checks, places, seals };
+  // Where the server's own proofs are left out, those behind them would be told by other numbers.
+  const makesBody = kind === Kind.intent && places === undefined;
+  const again = makesBody ? () => bodyText(texts) : undefined;
   const wait = kind === Kind.intent ? waitAsked(call) : null;
-  if (wait !== null) return awaited(call, submission, texts, digest, wait);
-  return {
-    submission,
-    done: ([entry]) => answerCreated(call, texts, entry as VersionEntry, digest),
-    bodyText: kind === Kind.intent ? () => bodyText(texts) : undefined,
-  };
+  if (wait !== null) return { ...awaited(call, submission, texts, digest, wait), bodyText: again };
+  const done = ([entry]: Entry[]) => answerCreated(call, texts, entry as VersionEntry, digest);
+  return { submission, done, bodyText: again };
 }
 
 /** An intent whose client waits for its end. Most come to it at once: what proves it is signed while the disk takes it. */
@@ -88,7 +88,7 @@ function awaited(call: Call, submission: Unanswered, texts: Texts, digest: strin
     if (coming === null) answer();
     else coming.then(() => guarded(call, answer));
   };
-  return { submission: { ...submission, ahead }, done, bodyText: () => bodyText(texts) };
+  return { submission: { ...submission, ahead }, done };
 }
 
 /** A mistake in it must not be the batch's: without them the answer makes its proofs itself. */

@@ -3,34 +3,47 @@
  * for is done once, and told as if it had come at that turn.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { inlinePool, SERVER } from '../engine/house.ts';
 import { Desk } from '../fuzz/desk.ts';
 import { type Json, makeKeys, makeToken, proof, type Reply, record } from '../support/client.ts';
 
 const owner = makeKeys();
 const teller = makeKeys();
 let desk: Desk;
+/** Whether signatures are verified at some other time, if ever. */
+let isBusy = false;
 /** What clearing a request takes from here on. */
 let ms = 0;
 
 beforeEach(async () => {
   ms = 0;
+  isBusy = false;
   let now = 0;
   const stopwatch = () => {
     now += ms;
     return now;
   };
-  desk = await Desk.open({}, { stopwatch, batchMsMax: 10, pipelineMsMax: 10 });
+  const pool = inlinePool();
+  const submit = pool.submit.bind(pool);
+  pool.submit = (job) => {
+    if (!isBusy) submit(job);
+  };
+  desk = await Desk.open({}, { pool, stopwatch, batchMsMax: 10, pipelineMsMax: 10 });
 });
 afterEach(() => desk.close());
 
 /** All at once, where each takes long. */
-async function sendAll(asks: readonly (() => Promise<Reply>)[]): Promise<Reply[]> {
+async function sendAll(asks: readonly (() => Promise<Reply>)[], isVerified = true): Promise<Reply[]> {
   const { engine, disk } = desk.house;
   const { sentBack } = engine.stats;
   for (let n = 0; n < 300; n++) await desk.send('POST', '/v2/wallets', record({ handle: `quick-${n}` }, owner));
   disk.holdSyncs();
-  const replies = asks.map((ask) => ask());
+  const replies = asks.map((ask, n) => {
+    isBusy = !isVerified && n === asks.length - 1;
+    return ask();
+  });
   expect(engine.isOpen).toBe(true);
+  isBusy = false;
   ms = 100;
   disk.releaseSyncs();
   const told = await Promise.all(replies);
@@ -97,6 +110,20 @@ describe('sent back', () => {
     expect(told[5]!.body.meta.proofs.slice(0, 2)).toEqual(odd.meta.proofs);
     for (const n of [0, 1]) expect((await desk.get(`/v2/wallets/${told[n]!.body.luid}`)).body).toEqual(told[n]!.body);
   });
+
+  test.each([{}, { prefer: 'wait=0' }])(
+    'a proof is told by another number than it was sent as, with %j',
+    async (headers) => {
+      const issue = { action: 'issue', amount: 5, symbol: 'usd', target: 'w' };
+      const own = makeKeys(Buffer.from(SERVER.secret));
+      const intent = record({ handle: 'i', claims: [issue] }, [own, owner, teller]);
+      // What it signs is something else.
+      intent.meta.proofs[2].result = intent.meta.proofs[1].result;
+      const first = [1, 2, 3].map((n) => post('/wallets', record({ handle: `w-${n}` }, owner)));
+      const told = await sendAll([...first, post('/intents', intent, headers)], false);
+      expect(told[3]!.body.data).toMatchObject({ reason: 'crypto.signature-invalid', custom: { proof: 2 } });
+    },
+  );
 
   test('a token that is good once is used once, by whom its key lets in and by a stranger’s beside signatures', async () => {
     const access = [{ action: 'any', record: 'any', signer: { public: owner.public } }];
