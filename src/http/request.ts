@@ -14,8 +14,9 @@ export interface RequestHead {
   /** What stands behind `?`, as sent; null where there is none. A token can hold to a URL that ends in one. */
   readonly query: string | null;
   /**
-   * A header by its lower-case name, '' where absent. Behind a body only x-ledger, prefer, content-length and
-   * transfer-encoding are there, since each costs a call to read; all of them where there is an authorization.
+   * A header by its lower-case name, '' where absent. Behind the body of what is written only x-ledger, prefer,
+   * content-length and transfer-encoding are there, since each costs a call to read; all of them where there is an
+   * authorization.
    * An x-ledger that is there and names nothing, or is there twice, is one space; what is preferred at great length is
    * passed over.
    */

@@ -263,6 +263,8 @@ class Exchange implements Request, Reply, Guest {
       // Nobody reads what comes with the question for the methods.
       this.serve(refusal);
     } else {
+      // By which host it was asked is told whoever asks, with or without a body.
+      if (this.method === 'GET') this.headers.keep(this.req);
       if (length > options.bodyBytesMax) this.linger(refuseBodySize(options.bodyBytesMax));
       else hall.arrive(this);
       this.res!.onData((chunk, isLast) => this.take(chunk, isLast));

@@ -80,6 +80,24 @@ describe('a request arrives as it was sent', () => {
     expect(seen).toEqual(['yes']);
   });
 
+  test('a question with a body is not told by which host it came: the status of the server names it', async () => {
+    const seen: string[] = [];
+    const server = await start({
+      handle: (request, reply) => {
+        seen.push(request.header('host'));
+        reply.send(200, '{}');
+      },
+    });
+    for (const body of ['', '{}']) {
+      const line = await wire(server);
+      line.socket.write(`GET /v2 HTTP/1.1\r\nHost: ledger.example\r\nContent-Length: ${body.length}\r\n\r\n`);
+      await pause(10);
+      line.socket.write(body);
+      await line.until('{}');
+    }
+    expect(seen).toEqual(['ledger.example', 'ledger.example']);
+  });
+
   test('HEAD is answered like GET, without the body', async () => {
     const server = await start();
     const response = await fetch(url(server, '/v2/x'), { method: 'HEAD' });
