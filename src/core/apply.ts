@@ -215,7 +215,12 @@ function applyVersion(
     assert(!('asked' in entry), 'a ledger is asked for whole');
     const info = ledgerInfo(row, entry);
     if (entry.type === EntryType.create) rows.ledgerIndex.set(row, state.ledgers.push(info) - 1);
-    else state.ledgers[rows.ledgerIndex.get(row)] = info;
+    else {
+      const index = rows.ledgerIndex.get(row);
+      state.ledgers[index] = info;
+      // It may let intents wait for another time.
+      state.open.due.ask(index);
+    }
   }
 }
 

@@ -14,6 +14,7 @@ import { includesBytes } from './bytes.ts';
 import { type Attempt, brings, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
 import { askingKeys, commandOf, isConsent, REPORTS, type Words, wasConsent, willingIn, wordsOf } from './consent.ts';
+import { type FirstWaiting, Queue } from './due-ledgers.ts';
 import {
   EntryType,
   type IntentEntry,
@@ -139,27 +140,45 @@ function willingOf(state: State, ledger: number, caller: Caller, proofs: readonl
 
 /**
  * The ends of all intents that have waited too long, as of `now`, in the order in which those came; each may be applied
- * before the next is asked for. Millions may wait in a ledger where nothing expires: none of those is looked at.
+ * before the next is asked for. Millions may wait where nothing expires, or behind one that is too young, in very many
+ * ledgers: none of those is looked at.
  */
 export function* stepsDue(state: State, now: number): Generator<StepEntry> {
-  const ledgers: { row: number; rows: Iterator<number> }[] = [];
-  for (const [ledger, rows] of state.open.pending()) {
-    if (expiryMinutes(state, ledger) === Number.POSITIVE_INFINITY) continue;
-    const row = nextDue(state, rows, now);
-    if (row >= 0) ledgers.push({ row, rows });
-  }
-  while (ledgers.length > 0) {
-    const first = ledgers.reduce((one, other) => (other.row < one.row ? other : one));
+  const { open } = state;
+  open.due.look(now, (ledger) => firstWaiting(state, ledger));
+  const walks = new Map<number, Iterator<number, void>>();
+  /** By the next row of each. */
+  const ledgers = new Queue();
+  for (;;) {
+    while (open.due.leastRow < ledgers.least) {
+      const ledger = open.due.take();
+      const rows = open.pendingIn(ledger);
+      walks.set(ledger, rows);
+      const row = nextDue(state, rows, now);
+      if (row >= 0) ledgers.push(row, ledger);
+    }
+    if (ledgers.size === 0) return;
+    const row = ledgers.least;
+    const ledger = ledgers.take();
     // What was applied meanwhile may have ended it.
-    const open = state.open.get(first.row);
-    if (open?.status === 'pending') yield expire(state, readRow(state, first.row), open, now);
-    first.row = nextDue(state, first.rows, now);
-    if (first.row < 0) ledgers.splice(ledgers.indexOf(first), 1);
+    const intent = open.get(row);
+    if (intent?.status === 'pending') yield expire(state, readRow(state, row), intent, now);
+    const next = nextDue(state, walks.get(ledger)!, now);
+    if (next >= 0) ledgers.push(next, ledger);
   }
 }
 
+/** The first of a ledger's pending intents; null where there is none, or where none ever expires. */
+function firstWaiting(state: State, ledger: number): FirstWaiting | null {
+  const { open } = state;
+  const minutes = expiryMinutes(state, ledger);
+  if (minutes === Number.POSITIVE_INFINITY) return null;
+  const { done, value: row } = open.pendingIn(ledger).next();
+  return done === true ? null : { row, end: open.get(row)!.moment + minutes * 60_000 };
+}
+
 /** The next of a ledger's pending intents, if it is due. What follows one that is too young is younger still. */
-function nextDue(state: State, rows: Iterator<number>, now: number): number {
+function nextDue(state: State, rows: Iterator<number, void>, now: number): number {
   const { done, value: row } = rows.next();
   return done !== true && isOverdue(state, state.open.get(row)!, now) ? row : -1;
 }

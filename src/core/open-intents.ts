@@ -5,6 +5,7 @@
  * What always holds: an intent in here is never changed, only replaced.
  */
 import { HeldMap, LongMap, near, type OpenPart, type Parts, rowsOf } from '../memory/index.ts';
+import { DueLedgers } from './due-ledgers.ts';
 import type { IntentStatus } from './entry.ts';
 
 /** An intent on its way, by what clearing needs to know of it. */
@@ -57,6 +58,8 @@ export class OpenIntents {
   readonly #byBridge = new LongMap<number, LongMap<number, true>>(near);
   /** By wallet, how many are about it though they set nothing aside there. One intent may have thousands. */
   readonly #about = new LongMap<number, number>(near);
+  /** Which of the ledgers may have a pending one whose time is over. */
+  readonly due = new DueLedgers();
   /** The highest row there was. */
   #newest = -1;
 
@@ -84,8 +87,10 @@ export class OpenIntents {
     }
     this.#newest = Math.max(this.#newest, row);
     this.#intents.set(row, intent);
-    if (intent.status === 'pending') addRow(this.#pending, intent.ledger, row);
-    else deleteRow(this.#pending, intent.ledger, row);
+    if (intent.status === 'pending') {
+      if (!this.#pending.has(intent.ledger)) this.due.ask(intent.ledger);
+      addRow(this.#pending, intent.ledger, row);
+    } else deleteRow(this.#pending, intent.ledger, row);
   }
 
   delete(row: number): void {
@@ -135,9 +140,9 @@ export class OpenIntents {
     }
   }
 
-  /** By ledger, the rows of the pending ones, which alone can expire: there may be very many that rest at prepared. */
-  *pending(): Generator<[ledger: number, rows: IterableIterator<number>], void, void> {
-    for (const [ledger, rows] of this.#pending) yield [ledger, rows.keys()];
+  /** Rows of the pending ones of a ledger, which alone can expire: there may be very many that rest at prepared. */
+  pendingIn(ledger: number): Iterator<number, void> {
+    return (this.#pending.get(ledger) ?? NO_ROWS).keys();
   }
 
   [Symbol.iterator](): IterableIterator<[number, OpenIntent]> {
@@ -173,6 +178,8 @@ export class OpenIntents {
 
 /** By ledger or bridge, rows. */
 type Rows = LongMap<number, LongMap<number, true>>;
+
+const NO_ROWS = new LongMap<number, true>(near);
 
 function addRow(all: Rows, key: number, row: number): void {
   const rows = all.get(key) ?? new LongMap<number, true>(near);

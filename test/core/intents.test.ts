@@ -348,7 +348,51 @@ test('of what waits, nothing is looked at where nothing expires, nor behind the 
   const due = [...stepsDue(books.state, books.moment)].map(({ ledger, handle }) => `${ledger} ${handle}`);
   // Thirty, twenty-nine … eleven minutes old.
   expect(due).toEqual(Array.from({ length: 20 }, (_, n) => `3 i${n}`));
-  expect(looks.mock.calls.length).toBe(2 * 20 + 1 + 1);
+  expect(looks.mock.calls.length).toBe(2 * 20 + 1 + 2);
+});
+
+test('of ledgers in which something waits, those alone are looked at in which something has changed, or whose time has come', () => {
+  const books = Books.open();
+  const access = [{ action: { $in: ['access', 'create'] }, record: 'any' }];
+  const settings = (n: number, minutes: number) => {
+    return { handle: `l${n}`, config: { 'intent.expiryThresholdMinutes': minutes }, access };
+  };
+  const wait = (n: number) => {
+    books.create(Kind.intent, { handle: `i${n}`, claims: [issue('a', 1)] }, n);
+    books.moment += 1000;
+  };
+  for (let n = 2; n < 102; n++) {
+    books.create(Kind.ledger, settings(n, 10), 0);
+    books.create(Kind.wallet, { handle: 'a' }, n);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, n);
+  }
+  for (let n = 2; n < 101; n++) wait(n);
+  const { state } = books;
+  const looks = vi.spyOn(state.open, 'get');
+  /** The ledgers of which something is due, and how often something that waits was looked at. */
+  const due = (): [number[], number] => {
+    looks.mockClear();
+    const steps = [...stepsDue(state, books.moment)];
+    const { length } = looks.mock.calls;
+    for (const step of steps) books.settle(step);
+    return [steps.map(({ ledger }) => ledger), length];
+  };
+  expect(due()).toEqual([[], 99]);
+  expect(due()).toEqual([[], 0]);
+  // What comes behind what waits already ends later; where nothing waited, somebody has to look.
+  for (const n of [2, 101]) books.create(Kind.intent, { handle: `j${n}`, claims: [issue('a', 1)] }, n);
+  expect(due()).toEqual([[], 1]);
+  books.update(Kind.ledger, 'l50', settings(50, 1), 0);
+  books.update(Kind.ledger, 'l90', settings(90, 9), 0);
+  // The first is over by now, and is looked at as it is found, as it comes, and as it ends.
+  expect(due()).toEqual([[], 2]);
+  books.moment = MIDNIGHT + 48_000 + 60_001;
+  expect(due()).toEqual([[50], 3]);
+  expect(due()).toEqual([[], 0]);
+  books.moment = MIDNIGHT + 600_001;
+  expect(due()[0]).toEqual([2]);
+  books.moment = MIDNIGHT + 2000 + 600_001;
+  expect(due()[0]).toEqual([3, 4]);
 });
 
 test('what is due in several ledgers ends in the order it came, after a start from a snapshot too', () => {
