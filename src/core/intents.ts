@@ -90,7 +90,10 @@ function moveByProof(
     const action = commandOf(words);
     if (action === null || !isCommanded(state, record, open, action, caller)) return null;
     if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
-    return isThreadReady(state, open) ? stepEntry(record, open, commit(record, now)) : null;
+    if (isThreadReady(state, open)) return stepEntry(record, open, commit(record, now));
+    // Kept it would be lost, for the same word again moves nothing. By older rules it was; a thread that waits for nobody's
+    // word goes on without it.
+    return isDecidedAgain(command) || !isManualThread(state, open) ? null : TOO_EARLY;
   }
   const isAsking = isConsent(words) || (isDecidedAgain(command) && wasConsent(words));
   if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
@@ -281,6 +284,22 @@ function holds(outcome: Outcome): boolean {
 export function stepEntry({ entry, row }: RecordView, { ledger }: OpenIntent, outcome: Outcome): StepEntry {
   const { luid, handle } = entry;
   return { type: EntryType.step, ledger, kind: Kind.intent, luid, handle, moment: outcome.moment, row, outcome };
+}
+
+const TOO_EARLY = refuse(
+  'record.invalid',
+  'Another intent of the thread is not prepared yet: it is committed once all of them are',
+);
+
+/** Whether the thread is committed when somebody says so: the intent that began it says that. */
+function isManualThread(state: State, { ledger, thread }: OpenIntent): boolean {
+  return isManual(readRow(state, findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
+}
+
+/** Whether the intent rests at prepared until somebody's word. */
+export function isManual({ entry }: Version): boolean {
+  const { config } = dataOf(entry) as { config?: { commit?: unknown } };
+  return config?.commit === 'manual';
 }
 
 /** Whether all intents of its thread are prepared. */

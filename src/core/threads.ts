@@ -16,7 +16,7 @@ import {
   throughAt,
 } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
-import { attempt, commit, heldBy, stepEntry, undo } from './intents.ts';
+import { attempt, commit, heldBy, isManual, stepEntry, undo } from './intents.ts';
 import { Kind } from './kinds.ts';
 import { dataOf, intentIn, namesOf, type RecordView, readRow } from './records.ts';
 import { type Refusal, refuse } from './refusal.ts';
@@ -182,6 +182,5 @@ function* settle(state: State, entry: IntentEntry | StepEntry, thread: string, {
 /** Whether all of the thread are prepared, and the intent that began it waits for nobody's word. */
 function isDue(state: State, rows: readonly number[]): boolean {
   if (!rows.every((row) => state.open.get(row)?.status === 'prepared')) return false;
-  const { config } = dataOf(readRow(state, rows[0]!).entry) as { config?: { commit?: unknown } };
-  return config?.commit !== 'manual';
+  return !isManual(readRow(state, rows[0]!));
 }

@@ -506,6 +506,26 @@ describe('bridges in a thread', () => {
     expectNothingHeld(books);
   });
 
+  test('whoever commits by hand before the bank has answered is told so: the same word, which has no moment, counts afterwards', () => {
+    const books = bridged();
+    const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)], { commit: 'manual' }));
+    const say = () => {
+      const { luid, hash } = first!;
+      const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: '{"action":"commit"}' };
+      const by = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: NOBODY };
+      return books.do({ op: 'proof', ...by, luid, hash, proof });
+    };
+    expect(statusOf(books, first!)).toBe('prepared');
+    for (let times = 0; times < 2; times++) expect(say()).toMatchObject({ reason: 'record.invalid' });
+    report(books, second!, leg(second!), 'prepared');
+    // Nobody's word was heard.
+    expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['prepared', 'prepared']);
+    say();
+    expect([first!, second!].map((intent) => statusOf(books, intent))).toEqual(['completed', 'committed']);
+    report(books, second!, leg(second!), 'committed');
+    expectNothingHeld(books);
+  });
+
   test.each(['prepared', 'failed'])(
     'all fail where a bridge says %s after the time of one, before anybody looks what is due',
     (said) => {

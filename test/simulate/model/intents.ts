@@ -60,7 +60,7 @@ export class Intents {
   }
 
   /** Somebody has an intent that is prepared committed, or aborted. */
-  #decided(record: Rec, custom: Record<string, unknown>, by: readonly string[], now: number): Ending | null {
+  #decided(record: Rec, custom: Record<string, unknown>, by: readonly string[], now: number): Ending | string | null {
     const books = this.#books;
     const { luid, ledger } = record;
     const { thread } = record.progress!;
@@ -74,7 +74,9 @@ export class Intents {
     if (!asked.every((each) => isGranted(books, ledger, action, 'intent', each, by))) return null;
     if (isAbort) return undo(books, luid, '', now);
     const isReady = books.threadIntents(thread).every((each) => each.progress!.stage === 'prepared');
-    return isReady ? commit(books, luid, now) : null;
+    if (isReady) return commit(books, luid, now);
+    // A thread that waits for nobody's word goes on without one; else whoever says it is told that it comes too early.
+    return isManual(books.records.get(thread)!) ? 'record.invalid' : null;
   }
 
   /** One more asks for an intent that waits, beside those who have and did not refuse since. */
