@@ -86,7 +86,7 @@ interface Follower extends Heard {
 }
 
 /** A stop found that answers waited for copies. */
-export class NotCopiedError extends Error {
+class NotCopiedError extends Error {
   override name = 'NotCopiedError';
 
   constructor(min: number) {

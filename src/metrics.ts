@@ -19,7 +19,7 @@ import { openSidePort, type SidePort } from './side-port.ts';
 import type { Journal } from './storage/journal.ts';
 
 /** Whose figures are told. Sums go on from the start. */
-export interface Watched {
+interface Watched {
   engine: Engine;
   pool: ProofPool;
   journal: Journal;

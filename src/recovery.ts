@@ -56,7 +56,7 @@ export interface RecoveryOptions {
 }
 
 /** What lies in a directory, and what a start would do about its end. */
-export interface Books extends Recovered {
+interface Books extends Recovered {
   torn: TornTail | null;
 }
 

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer } from './bank.ts';
 import type { Chaos } from './chaos.ts';
 
-export interface ServerOptions {
+interface ServerOptions {
   host: string;
   port: number;
   bodyBytesMax: number;

@@ -69,7 +69,7 @@ export function run(args: string[]): number {
   return 0;
 }
 
-export interface Copied {
+interface Copied {
   segments: number;
   snapshots: number;
   parts: number;

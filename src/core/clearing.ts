@@ -23,7 +23,7 @@ import { Participants, routeOf } from './routes.ts';
 import { METRIC, NAMED_WIDTH, type Sheet, SOURCE, SYMBOL, TARGET } from './sheet.ts';
 import { HAS_BRIDGE, HAS_ROUTES, type State } from './state.ts';
 
-export type Cleared = Pick<Outcome, 'postings' | 'limits'> & Pick<Links, 'legs' | 'forwards' | 'routed' | 'through'>;
+type Cleared = Pick<Outcome, 'postings' | 'limits'> & Pick<Links, 'legs' | 'forwards' | 'routed' | 'through'>;
 
 /** What the intents of a thread before this one bring along. */
 export interface Company {

@@ -44,7 +44,7 @@ interface Line {
 }
 
 /** The lines of a quorum; none where any one key will do. */
-export type Seats = readonly Line[];
+type Seats = readonly Line[];
 
 /**
  * Characters of a policy's values and filter from here on take effort of their own, so many with that of one look, before

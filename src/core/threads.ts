@@ -33,7 +33,7 @@ export type OwnIntent = Pick<IntentEntry, 'luid' | 'handle' | 'hash' | 'data' | 
 export type MakeIntent = (value: Record<string, unknown>, moment: number) => OwnIntent;
 
 /** When the command came that this follows from, when it is decided, and who makes what it needs. */
-export interface Following {
+interface Following {
   received: number;
   now: number;
   makeIntent: MakeIntent;

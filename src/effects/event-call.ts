@@ -13,7 +13,7 @@ import { addressOf } from './leg-call.ts';
 import { NOWHERE, type OutgoingCall } from './outgoing.ts';
 
 /** What is told is made of this. */
-export interface Telling {
+interface Telling {
   readonly state: State;
   readonly sealer: Sealer;
   readonly eventTexts: EventTexts;

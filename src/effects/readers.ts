@@ -9,7 +9,7 @@
  */
 
 /** One who waits for something: a ledger's signal. */
-export interface Waiting {
+interface Waiting {
   key: string;
 }
 

@@ -24,9 +24,7 @@ interface ClientCredentials {
 }
 
 /** What rules ask for, or why they cannot be followed. */
-export type Security =
-  | { headers: ReadonlyMap<string, string>; credentials: ClientCredentials | null }
-  | { error: string };
+type Security = { headers: ReadonlyMap<string, string>; credentials: ClientCredentials | null } | { error: string };
 
 const [NAME, VALUE] = [new RegExp(HEADER_NAME_PATTERN), new RegExp(HEADER_VALUE_PATTERN)];
 

@@ -13,7 +13,7 @@ import { Proof, Reference } from './schema-shapes.ts';
 import { anyOf, array, boolean, closed, integer, object, type Schema, text } from './schema-words.ts';
 
 /** What is wrong with the filters in the data of a record of the right shape, or null. */
-export type CheckFilterPaths = (kind: Kind, data: object) => Fault[] | null;
+type CheckFilterPaths = (kind: Kind, data: object) => Fault[] | null;
 
 interface Filtered {
   readonly filter?: object;

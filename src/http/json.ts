@@ -12,7 +12,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { type Refusal, refuse, refuseBodySize } from './errors.ts';
 
-export type Parsed = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
+type Parsed = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
 
 /**
  * Members of all objects together. An intent of 10 000 claims, each written in full, has 80 000. Objects

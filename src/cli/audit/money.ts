@@ -15,7 +15,7 @@ import { CHANGE, type Entry, EntryType, type Outcome, POSTING_WIDTH, THROUGH_WID
 import { readRow } from '../../core/records.ts';
 import type { State } from '../../core/state.ts';
 
-export interface Account {
+interface Account {
   available: bigint;
   reserved: bigint;
   incoming: bigint;

@@ -53,7 +53,7 @@ const NAME_BYTES_MAX = 1024;
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 /** What came of asking for more. */
-export type Step = 'more' | 'nothing';
+type Step = 'more' | 'nothing';
 
 export class Copy {
   readonly directory: string;

@@ -31,7 +31,7 @@ type Fetched =
   /** What whoever asks has is not in these books. */
   | { kind: 'strange' };
 
-export interface Question {
+interface Question {
   from: number;
   /** No byte from this one on is wanted; a server of before sends what it has. */
   to?: number;

@@ -2,7 +2,7 @@
 import { UsageError } from '../usage.ts';
 
 /** For people, for spreadsheets, for programs. */
-export type Form = 'text' | 'csv' | 'json';
+type Form = 'text' | 'csv' | 'json';
 
 export function readForm({ csv, json }: { csv?: boolean | undefined; json?: boolean | undefined }): Form {
   if (csv === true && json === true) throw new UsageError('one of --csv and --json');

@@ -22,7 +22,7 @@ export interface Balance {
 }
 
 /** What one claim of an intent took or gave. */
-export interface Change {
+interface Change {
   moved: Moved;
   booking: Booking;
   unit: Unit;

@@ -25,7 +25,7 @@ export interface RecordFacts {
 }
 
 /** A record's list of rules as it is written. */
-export interface Listing {
+interface Listing {
   /** Bytes of the entry that it stands in, and characters of the list; -1 until it was read. */
   readonly bytes: number;
   chars: number;

@@ -42,7 +42,7 @@ const CIRCLES_PER_SIGNER_MAX = 1000;
  * leave enough of its effort for all the rules there are. The first ones count, so that nobody takes anything from those
  * who were there before; one that a rule names by its handle counts in any case.
  */
-export const SIGNERS_PER_KEY_MAX = 50;
+const SIGNERS_PER_KEY_MAX = 50;
 const WEIGHT_PER_KEY_MAX = 4096;
 /** Bytes of an entry from which on reading it counts, and the effort of reading as many. */
 const LONG_BYTES = 4096;

@@ -14,7 +14,7 @@
 import { LIMBS, limbsOf, P, PAIR_BYTES, wordOf, wordsOf } from './field.ts';
 import { type Curve, compileCurve, ENTRY_BYTES, OWN_BYTES, POINT_BYTES, T, X, Y, Z } from './points.ts';
 
-export interface Shape {
+interface Shape {
   readonly teeth: number;
   readonly blocks: number;
   readonly spacing: number;
