@@ -14,7 +14,7 @@ import { readEntry } from '../../src/story/entries.ts';
 import { parseJson } from '../../src/story/json.ts';
 import { brief, plain, pretty } from '../../src/story/shown.ts';
 import { readData } from '../proof/data.ts';
-import { type Json, makeKeys, proof, sha256 } from '../support/client.ts';
+import { type Json, type Keys, makeKeys, proof, sha256 } from '../support/client.ts';
 
 /** A file of the test suite: base64, or a text repeated. */
 type Packed = string | { repeat: string; times: number; then?: string };
@@ -69,6 +69,36 @@ describe('an answer', () => {
     expect(verdictOf(answerOf('[]', { other: MOMENT }, 'x'))).toBe('wrong');
   });
 
+  test('is what the server signed it as, whatever others say of it, and whichever of its proofs says so', () => {
+    const stranger = makeKeys();
+    const others: [Keys, Json][] = [
+      [stranger, { luid: '$sym.0rZ3bbbbbbbbbbbbb', ledger: 'main', moment: '1999', status: 'created' }],
+      [stranger, undefined],
+      [keys, undefined],
+      [keys, 'created'],
+    ];
+    const shown = [{ moment: MOMENT }, { moment: MOMENT, ledger: 'main' }, sealed].map((custom) => {
+      const whole = JSON.parse(answerOf('{"handle":"x"}', custom));
+      const more = others.map(([by, said]) => proof(whole.hash, by, said));
+      const texts = [
+        [...whole.meta.proofs, ...more],
+        [...more, ...whole.meta.proofs],
+      ];
+      return texts.map((proofs) => {
+        const { verdict, parts } = checkText(
+          JSON.stringify({ ...whole, meta: { ...whole.meta, proofs } }),
+          keys.public,
+        );
+        return [verdict, parts[0]!.title];
+      });
+    });
+    expect(shown.map((titles) => titles.map(([verdict, title]) => `${verdict} ${title}`))).toEqual([
+      ['signed an answer', 'signed an answer'],
+      ['signed event ', 'signed event '],
+      ['signed wallet x', 'signed wallet x'],
+    ]);
+  });
+
   test('tells of each member whose word it is', () => {
     const whole = JSON.parse(honest);
     const text = JSON.stringify({ ...whole, meta: { ...whole.meta, status: 'active', labels: ['vip'] } });
@@ -80,6 +110,48 @@ describe('an answer', () => {
     expect(facts.labels).toMatch(/^nobody/);
   });
 
+  test('tells of a member beside the data that somebody signed it where he said it of just that', () => {
+    const stranger = makeKeys();
+    const factsOf = (meta: Json, customs: [Keys, Json][], more: Json = {}) => {
+      const { luid, ...whole } = JSON.parse(honest);
+      const proofs = customs.map(([by, custom]) => proof(whole.hash, by, custom));
+      const text = JSON.stringify({ ...whole, ...more, meta: { ...meta, proofs } });
+      const { facts } = checkText(text, keys.public).parts[0]!;
+      return facts.filter(({ name }) => name !== 'hash').map(({ name, by }) => `${name}: ${by}`);
+    };
+    const nobody = 'nobody has signed this: the word of whoever gave you the text';
+    const own: [Keys, Json] = [keys, sealed];
+    const named = { luid: sealed.luid };
+    // The last word of the server's is not known; a moment has a status.
+    expect(factsOf({ status: 'created', moment: MOMENT }, [own], named)).toEqual([
+      'luid: signed by the server',
+      'status: signed by the server; what followed may be left out',
+      'moment: signed by the server, with the status created',
+    ]);
+    expect(factsOf({ moment: '1999', status: 'gone' }, [own], named)).toEqual([
+      'luid: signed by the server',
+      `moment: ${nobody}`,
+      `status: ${nobody}`,
+    ]);
+    // Somebody's own clock tells no moment of the record, nor his word its luid; his status is told as his.
+    const word: [Keys, Json] = [stranger, { luid: sealed.luid, moment: '1999', status: 'gone', note: 'x' }];
+    const first: [Keys, Json] = [keys, { status: 'created' }];
+    const said = `signed by the key ${stranger.public}; that it became the status, nobody has signed`;
+    expect(factsOf({ moment: '1999', status: 'gone', note: 'x' }, [first, word, word], named)).toEqual([
+      `luid: ${nobody}`,
+      `moment: ${nobody}`,
+      `status: ${said}`,
+      `note: ${nobody}`,
+    ]);
+    // What both say is the server's; and it says nothing of members that have the name of something in a proof.
+    const both: [Keys, Json][] = [word, [keys, { ...sealed, status: 'gone', note: 'x' }], [keys, 'gone']];
+    expect(factsOf({ status: 'gone', note: 'x' }, both, named)).toEqual([
+      'luid: signed by the server',
+      'status: signed by the server; what followed may be left out',
+      `note: ${nobody}`,
+    ]);
+  });
+
   test('is called by the kind that its luid tells only where the server signed that', () => {
     // The first proof of what a server made itself, the signer `system` say, names no luid.
     const [own, named] = [
@@ -87,6 +159,26 @@ describe('an answer', () => {
       answerOf('{"handle":"x"}'),
     ];
     expect([own, named].map((text) => checkText(text, keys.public).parts[0]!.title)).toEqual(['record x', 'wallet x']);
+  });
+
+  test.each([
+    ['ldg', 'ledger'],
+    ['snr', 'signer'],
+    ['sym', 'symbol'],
+    ['wlt', 'wallet'],
+    ['anc', 'anchor'],
+    ['int', 'intent'],
+    ['eff', 'effect'],
+    ['brg', 'bridge'],
+    ['crc', 'circle'],
+    ['csn', 'signer of a circle'],
+    ['plc', 'policy'],
+    ['sch', 'schema'],
+    ['xyz', 'record'],
+  ])('of which the luid begins with $%s is called a %s', (prefix, kind) => {
+    const luid = `$${prefix}.0rZ3aaaaaaaaaaaaa`;
+    const titleOf = (data: string) => checkText(answerOf(data, { luid }, luid), keys.public).parts[0]!.title;
+    expect(['{"handle":"x"}', '{"handle":7}', '[]'].map(titleOf)).toEqual([`${kind} x`, kind, kind]);
   });
 
   test('says of a moment with which status the server signed it', () => {
@@ -131,9 +223,29 @@ describe('an answer', () => {
 
   test('with more members than anybody reads is wrong: none is hidden behind others', () => {
     const whole = JSON.parse(honest);
-    const more = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`m${n}`, n]));
-    expect(verdictOf(JSON.stringify({ ...whole, meta: { ...more, ...whole.meta } }))).toBe('wrong');
-    expect(verdictOf(JSON.stringify({ ...whole, ...more }))).toBe('wrong');
+    const withMore = (count: number) => {
+      const more = Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n]));
+      const texts = [
+        { ...whole, meta: { ...more, ...whole.meta } },
+        { ...whole, ...more },
+      ].map((one) => JSON.stringify(one));
+      return texts.map((text) => checkText(text, keys.public));
+    };
+    // Beside them luid, hash, moment and status.
+    expect(withMore(96).map(({ verdict, parts }) => [verdict, parts[0]!.facts.length])).toEqual([
+      ['signed', 100],
+      ['signed', 100],
+    ]);
+    const said = 'NOT PROVEN: it has more than 100 members beside its data, as nobody writes it';
+    expect(withMore(97)).toEqual([said, said].map((one) => ({ verdict: 'wrong', said: one, notes: [], parts: [] })));
+  });
+
+  test('that is nothing of the sort, or signed as nothing that is known, is told so', () => {
+    const saidOf = (text: string) => checkText(text, keys.public).said;
+    for (const text of ['[]', '1', '"x"', 'null'])
+      expect(saidOf(text)).toBe('NOT PROVEN: it is no story, record, list, event or head');
+    const unknown = 'NOT PROVEN: it: the server signed it as something that nobody here knows';
+    for (const custom of [{}, { other: MOMENT }, 'luid', null]) expect(saidOf(answerOf('[]', custom))).toBe(unknown);
   });
 
   test('shows nothing where anything is wrong', () => {
