@@ -206,6 +206,87 @@ describe('an answer', () => {
     ]);
   });
 
+  test('that says something outward shows for whom it is, and what stands beside it, whatever its data are', () => {
+    const custom = { ledger: 'main', moment: MOMENT };
+    const told = ['{"handle":"x","signal":"a\u202eb"}', '{"signal":7}', '{}', '[]', '7', 'null'].map((data) =>
+      checkText(answerOf(data, custom, 'x'), keys.public),
+    );
+    expect(told.map(({ parts }) => parts[0]!.title)).toEqual(['event a\\u202eb', ...Array(5).fill('event ')]);
+    for (const { verdict, notes, parts } of told) {
+      expect([verdict, parts.length]).toEqual(['signed', 1]);
+      expect(notes).toEqual(['Of the records in it, what they were then: what happened since, it cannot say.']);
+      expect(parts[0]!.facts.map(({ name, value, by }) => [`${name} ${value}`, by.slice(0, 20)])).toEqual([
+        ['ledger main', 'signed by the server'],
+        [`moment ${MOMENT}`, 'signed by the server'],
+        ['status created', 'nobody has signed th'],
+        ['luid x', 'nobody has signed th'],
+      ]);
+    }
+  });
+
+  test('that the server said of its own accord is called what it is, with what nobody has signed of it', () => {
+    const told = [
+      '[1,2]',
+      '{"chain":"00","moment":"x","seq":1}',
+      '{"chain":"00","seq":1}',
+      '{"detail":"x","reason":"record.not-found"}',
+      '{"version":"2"}',
+      '7',
+    ].map((data) => {
+      const { verdict, said, notes, parts } = checkText(answerOf(data, { moment: MOMENT }, 'x'), keys.public);
+      expect([verdict, notes.length, parts.length]).toEqual(['signed', 1, 1]);
+      expect(said).toBe(`Proven is that the server said this at the moment that stands below: ${parts[0]!.title}`);
+      return [parts[0]!.title, notes[0]];
+    });
+    const question = 'Which question it answers, and which ledger, nobody has signed';
+    expect(told).toEqual([
+      ['a list of 2', `${question}: it may be a list of something else.`],
+      [
+        'a head, the end of its books',
+        'Keep it: `ayni verify --head` tells whether the history up to it was changed since.',
+      ],
+      ['an answer', `${question}.`],
+      ['a refusal', 'What was refused, nobody has signed.'],
+      ['an answer', `${question}.`],
+      ['an answer', `${question}.`],
+    ]);
+  });
+
+  test('shows each record in it with what stands beside that, on the word of whoever signed the whole', () => {
+    const stranger = makeKeys();
+    const inner = JSON.parse(answerOf('{"handle":"ana"}'));
+    inner.meta.proofs.push(proof(inner.hash, stranger));
+    const { luid: _, ...nameless } = inner;
+    const { proofs: __, ...unsigned } = inner.meta;
+    const items = [inner, nameless, { ...inner, meta: unsigned }, { ...inner, data: undefined }, 'x', null];
+    const { hash } = inner;
+    const whole = 'signed by the server, with the whole';
+    const rows = [
+      { by: 'the server', moment: MOMENT, status: 'created', says: canon(sealed) },
+      { by: `the key ${stranger.public}`, moment: '', status: '', says: '' },
+    ];
+    const partOf = (title: string, luid: string) => ({
+      title,
+      facts: Object.entries({ luid, hash, moment: MOMENT, status: 'created' }).map(([name, value]) => ({
+        name,
+        value,
+        by: whole,
+      })),
+      data: { text: '{\n  "handle": "ana"\n}', isCut: false },
+      proofs: rows,
+      proofsLeftOut: 0,
+    });
+    const parts = [partOf('in it: wallet ana', sealed.luid), partOf('in it: record ana', 'null')];
+    const listed = checkText(answerOf(canon(items), { moment: MOMENT }, 'x'), keys.public);
+    expect(listed.parts.slice(1)).toEqual(parts);
+    const event = { handle: 'x', wallet: inner, other: { deeper: inner }, signal: 'wallet-created' };
+    const heard = checkText(answerOf(canon(event), { ledger: 'main', moment: MOMENT }, 'x'), keys.public);
+    expect(heard.parts.slice(1)).toEqual([parts[0]]);
+    // Of a record that is asked for, whatever lies in its data is its own word.
+    const kept = checkText(answerOf(canon({ handle: 'x', kept: inner })), keys.public);
+    expect(kept.parts).toHaveLength(1);
+  });
+
   test('with a moment beside it that the server did not sign shows both, and whose word each is', () => {
     const factsOf = (moment: string) =>
       checkText(answerOf('[]', { moment }, 'x'), keys.public).parts[0]!.facts.map(({ name, value, by }) => [
