@@ -50,8 +50,8 @@ const USUAL_TEXT = 64;
 const VISITS_PER_TEXT = 256;
 
 /**
- * A list of rules as it stands in a record, a ledger or the configuration; `cost` is the effort of having read it. What
- * `before` was made of, as the list was before a change, is not read again.
+ * A list of rules as it stands in a record, a ledger or the configuration. What `before` was made of, as the list was
+ * before a change, is not read again.
  */
 export function compileList(
   state: State,
@@ -59,11 +59,10 @@ export function compileList(
   place: Place,
   list: readonly unknown[],
   before: Rules | null,
-  cost = 0,
 ): Rules {
   const builder = new ListBuilder(state, ledger, before);
   for (const json of list as ListJson[]) builder.add(json);
-  return builder.build(place, cost);
+  return builder.build(place);
 }
 
 /**
@@ -78,7 +77,7 @@ export function compilePolicies(state: State, ledger: number, before: Rules | nu
     if (builder.isFull) break;
     builder.addRoot(row);
   }
-  return builder.build('ledger', 0);
+  return builder.build('ledger');
 }
 
 class ListBuilder {
@@ -100,11 +99,11 @@ class ListBuilder {
     this.#before = before;
   }
 
-  build(place: Place, cost: number): Rules {
+  build(place: Place): Rules {
     const epoch = this.#state.memo.policyEpoch(this.#ledger);
     const long = Math.max(this.#text - USUAL_TEXT, 0);
-    const visits = this.#listVisits + this.#rules.length / RULES_PER_VISIT + VISITS_PER_TEXT * long;
-    return new Rules(place, this.#rules, this.isLinked, epoch, cost + visits, this.#parts);
+    const cost = this.#listVisits + this.#rules.length / RULES_PER_VISIT + VISITS_PER_TEXT * long;
+    return new Rules(place, this.#rules, this.isLinked, epoch, cost, this.#parts);
   }
 
   /** Whether nothing that is added counts any more. */
