@@ -52,7 +52,7 @@ export function startServer(directory: string, options: StartOptions = {}): Prom
 }
 
 /** The same for a bridge. */
-export function startBridge(directory: string, options: StartOptions = {}): Promise<ServerProcess> {
+export function startBridge(directory: string, options: StartOptions): Promise<ServerProcess> {
   return start(BRIDGE, directory, options);
 }
 

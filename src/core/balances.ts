@@ -72,7 +72,7 @@ export class Balances {
   /** LIMIT_COLUMNS numbers per limited slot. */
   readonly #limits: F64Column;
 
-  constructor(hashSeed: number, { pageRows, segments = SEGMENTS }: MemorySizes = {}) {
+  constructor(hashSeed: number, { pageRows, segments = SEGMENTS }: MemorySizes) {
     this.#hashSeed = hashSeed;
     this.#table = new Table(INDEX, { segments });
     this.#slots = new Lines(SLOT_BYTES, pageRows);

@@ -24,7 +24,6 @@ interface Entries<K, V> {
   set(key: K, value: V): unknown;
   delete(key: K): boolean;
   keys(): IterableIterator<K>;
-  values(): IterableIterator<V>;
   [Symbol.iterator](): IterableIterator<[K, V]>;
 }
 
