@@ -232,6 +232,7 @@ describe('an answer', () => {
       '{"detail":"x","reason":"record.not-found"}',
       '{"version":"2"}',
       '7',
+      'null',
     ].map((data) => {
       const { verdict, said, notes, parts } = checkText(answerOf(data, { moment: MOMENT }, 'x'), keys.public);
       expect([verdict, notes.length, parts.length]).toEqual(['signed', 1, 1]);
@@ -249,7 +250,12 @@ describe('an answer', () => {
       ['a refusal', 'What was refused, nobody has signed.'],
       ['an answer', `${question}.`],
       ['an answer', `${question}.`],
+      ['an answer', `${question}.`],
     ]);
+    // In whichever order its members stand.
+    const head = answerOf('{"chain":"00","moment":"x","seq":1}', { moment: MOMENT }, 'x');
+    const turned = head.replace('{"chain":"00","moment":"x","seq":1}', '{"seq":1,"moment":"x","chain":"00"}');
+    expect(checkText(turned, keys.public).parts[0]!.title).toBe('a head, the end of its books');
   });
 
   test('shows each record in it with what stands beside that, on the word of whoever signed the whole', () => {
@@ -300,6 +306,15 @@ describe('an answer', () => {
     expect(factsOf(MOMENT)).toEqual([[`moment ${MOMENT}`, 'signed'], ...others]);
     const later = '2026-11-21T19:37:28.431Z';
     expect(factsOf(later)).toEqual([[`moment ${later}`, 'signed'], [`moment ${MOMENT}`, 'nobody'], ...others]);
+    // The same text under another name is not what the server signed.
+    const whole = JSON.parse(answerOf('[]', { moment: MOMENT }, MOMENT));
+    const { facts } = checkText(JSON.stringify({ ...whole, meta: { ...whole.meta, read: MOMENT } }), keys.public)
+      .parts[0]!;
+    expect(facts.filter(({ by }) => by.startsWith('nobody')).map(({ name }) => name)).toEqual([
+      'status',
+      'read',
+      'luid',
+    ]);
   });
 
   test('with more members than anybody reads is wrong: none is hidden behind others', () => {
@@ -327,6 +342,19 @@ describe('an answer', () => {
       expect(saidOf(text)).toBe('NOT PROVEN: it is no story, record, list, event or head');
     const unknown = 'NOT PROVEN: it: the server signed it as something that nobody here knows';
     for (const custom of [{}, { other: MOMENT }, 'luid', null]) expect(saidOf(answerOf('[]', custom))).toBe(unknown);
+  });
+
+  test('that is longer than a browser has room for is not looked at', () => {
+    const larger = 'Nobody has looked: it is larger than this takes. check-story.py takes stories of any size';
+    const report = checkText('x'.repeat(2 ** 28 + 1), keys.public);
+    expect(report).toEqual({ verdict: 'unchecked', said: larger, notes: [], parts: [] });
+  });
+
+  test('is looked at, however many signatures came before it', () => {
+    const forged = honest.replace(/"digest":"../, '"digest":"zz');
+    const saidOf = () => checkText(forged, keys.public).said;
+    const said = Array.from({ length: 50_001 }, saidOf);
+    expect([...new Set(said)]).toEqual(['NOT PROVEN: it: a digest of something else']);
   });
 
   test('shows nothing where anything is wrong', () => {
