@@ -188,7 +188,5 @@ document.addEventListener('drop', (event) => {
   if (others.length > 0) chosen.textContent = 'One file at a time: none of these is taken';
 });
 
-// Browsers keep what was typed when a page is loaded again; a file they do not.
-takeFile(null);
 at('dead').hidden = true;
 form.hidden = false;
