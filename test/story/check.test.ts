@@ -370,6 +370,69 @@ describe('an answer', () => {
   });
 });
 
+describe('what is wrong is said', () => {
+  const whole = JSON.parse(honest);
+  const [own] = whole.meta.proofs;
+  const ofProof = (more: Json) => ({ ...whole, meta: { ...whole.meta, proofs: [{ ...own, ...more }] } });
+  const ofProofs = (proofs: Json) => ({ ...whole, meta: { ...whole.meta, proofs } });
+  const other = makeKeys();
+  const lacking = 'it has no data, no hash or no proofs';
+  test.each<[string, Json]>([
+    [lacking, { ...whole, data: undefined }],
+    [lacking, { ...whole, hash: undefined }],
+    [lacking, { ...whole, meta: undefined }],
+    [lacking, { ...whole, meta: null }],
+    [lacking, { ...whole, meta: 'proofs' }],
+    [lacking, ofProofs(undefined)],
+    ['its hash is not that of its data', { ...whole, hash: whole.hash.toUpperCase() }],
+    ['its proofs are no list', ofProofs({ 0: own, length: 1 })],
+    ['its proofs are no list', ofProofs(null)],
+    ['a proof that is none', ofProofs([own, null])],
+    ['a proof that is none', ofProofs(['x'])],
+    ['a proof that is none', ofProofs([[]])],
+    ['a digest of something else', ofProof({ digest: own.digest.toUpperCase() })],
+    ['a digest of something else', ofProof({ digest: undefined })],
+    ['a digest of something else', ofProof({ custom: undefined })],
+    ['a digest of something else', ofProof({ method: 'ed25519' })],
+    ['a digest of something else', ofProof({ method: undefined })],
+    ['a member of a proof that is not signed', ofProof({ note: 'x' })],
+    ['a signature does not hold', ofProof({ public: other.public })],
+    ['the server has not signed it', ofProofs([proof(whole.hash, other, sealed)])],
+    ['the server has not signed it', ofProofs([])],
+  ])('it: %s: %#', (said, value) => {
+    const report = checkText(JSON.stringify(value), keys.public);
+    expect(report).toEqual({ verdict: 'wrong', said: `NOT PROVEN: it: ${said}`, notes: [], parts: [] });
+  });
+
+  test.each<[string, Json]>([
+    ['key', { public: own.public.slice(1) }],
+    ['key', { public: `${own.public.slice(0, -4)}AAB=` }],
+    ['key', { public: 7 }],
+    ['key', { public: own.result }],
+    ['signature', { result: own.result.slice(0, -1) }],
+    ['signature', { result: own.public }],
+    ['signature', { result: null }],
+    ['signature', { result: own.result.replace(/^./, '-') }],
+    ['signature', { result: `${own.result}====` }],
+  ])('base64 of a %s as nobody writes it: %#', (_, more) => {
+    expect(checkText(JSON.stringify(ofProof(more)), keys.public).said).toBe('NOT PROVEN: base64 as nobody writes it');
+  });
+
+  test.each<[string, Json]>([
+    ['it is of another format', { format: 'ayni-story-4' }],
+    ['it is of another format', { format: null }],
+    ['a member that nothing proves', { format: 'ayni-story-3', note: 'x' }],
+    ['it is of another server', { format: 'ayni-story-1', server: other.public }],
+    ['base64 as nobody writes it', { format: 'ayni-story-2' }],
+    ['it is no story as `ayni export` writes it', { format: 'ayni-story-3', server: own.public }],
+    ['it is no story as `ayni export` writes it', { format: 'ayni-story-3', server: own.public, entries: [null] }],
+    ['more or fewer versions than the journal has', { format: 'ayni-story-3', server: own.public, entries: [] }],
+  ])('of a story: %s: %#', (said, value) => {
+    const report = checkText(JSON.stringify(value), keys.public);
+    expect(report).toEqual({ verdict: 'wrong', said: `NOT PROVEN: ${said}`, notes: [], parts: [] });
+  });
+});
+
 describe('texts that readers read differently are wrong', () => {
   // The hash is that of what JSON.parse makes of it: it would have said nothing.
   const data = (text: string) => answerOf('X').replace('"data":X', `"data":${text}`);
