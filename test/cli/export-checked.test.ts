@@ -436,6 +436,56 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     ]);
   });
 
+  test('the page says what is proven of a record, and what is not, whether or not its frames are there', () => {
+    const toldBy = (text: string) => {
+      const { verdict, notes, parts } = checkText(text, key);
+      const { record, head } = JSON.parse(text);
+      const facts = parts[0]!.facts.map(({ name, value, by }) => `${name} ${value}: ${by}`);
+      return { verdict, notes, facts, record, head };
+    };
+    const proven = toldBy(story('wallets', 'moody'));
+    const { luid, hash, meta } = proven.record;
+    const { moment } = proven.head.data;
+    expect([proven.verdict, proven.notes]).toEqual([
+      'proven',
+      [
+        `The record was as it is shown, by all that the file holds of it. The chain ends at ${moment}; the server signed that end at ${proven.head.meta.moment}.`,
+        'Not proven is that nothing else happened to it: what came after the last entry in the file, and proofs that were added between, may have been left out together with their entries.',
+        `It names no ledger: one server keeps many. Ask the ledger that is meant for ${luid}.`,
+      ],
+    ]);
+    expect(proven.facts.sort()).toEqual(
+      [
+        `luid ${luid}: proven`,
+        `hash ${hash}: proven`,
+        `moment ${meta.moment}: proven`,
+        `owners ${canon(meta.owners)}: proven`,
+        'status suspended: proven',
+      ].sort(),
+    );
+    const unframed = toldBy(story('wallets', 'moody', pruned));
+    const nobody = 'nobody has signed this: the word of whoever gave you the text';
+    expect([unframed.verdict, unframed.notes]).toEqual([
+      'signed',
+      [
+        'The server lets go of old frames. Its status, its labels and the order of its proofs are the word of whoever gave you the file; below, each line says whose.',
+        'A story that was written before the frames went, or from a backup of that time, proves them.',
+      ],
+    ]);
+    const who = meta.proofs.find((one: Json) => one.custom?.status === 'suspended').public;
+    expect(unframed.facts.sort()).toEqual(
+      [
+        `luid ${luid}: signed by the server`,
+        `hash ${hash}: follows from the data`,
+        `moment ${meta.moment}: signed by the server, with the status created`,
+        `owners ${canon(meta.owners)}: ${nobody}`,
+        `status suspended: signed by the key ${who}; that it became the status, nobody has signed`,
+      ].sort(),
+    );
+    const before = checkText(story('anchors', changedLuid), key);
+    expect(before.notes[0]).toBe('The record was dropped: what is shown is what it was until then.');
+  });
+
   test('a story that another key tells from beginning to end is of another server', () => {
     const stranger = encodeBase64(createKeyPair().public);
     const text = story('wallets', 'ana');

@@ -427,6 +427,11 @@ describe('what is wrong is said', () => {
     ['it is no story as `ayni export` writes it', { format: 'ayni-story-3', server: own.public }],
     ['it is no story as `ayni export` writes it', { format: 'ayni-story-3', server: own.public, entries: [null] }],
     ['more or fewer versions than the journal has', { format: 'ayni-story-3', server: own.public, entries: [] }],
+    // What is no text in UTF-8, by the decoder's own word.
+    [
+      'no story as `ayni export` writes it: TypeError',
+      { format: 'ayni-story-3', server: own.public, entries: [{ seq: 1, bytes: 'of8=' }] },
+    ],
   ])('of a story: %s: %#', (said, value) => {
     const report = checkText(JSON.stringify(value), keys.public);
     expect(report).toEqual({ verdict: 'wrong', said: `NOT PROVEN: ${said}`, notes: [], parts: [] });
