@@ -8,7 +8,7 @@ import { Point } from '@noble/ed25519';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canon } from '../../src/proof/canon.ts';
-import { textOfUtf8 } from '../../src/story/bytes.ts';
+import { bytesOfHex, sha256 as hashOf, hexOf, textOfUtf8 } from '../../src/story/bytes.ts';
 import { checkText } from '../../src/story/check.ts';
 import { readEntry } from '../../src/story/entries.ts';
 import { parseJson } from '../../src/story/json.ts';
@@ -497,6 +497,25 @@ describe('texts that readers read differently are wrong', () => {
     expect(verdictOf(data(text))).toBe('wrong');
   });
 
+  test.each([
+    ['[1}', 3],
+    ['{"a":1]', 7],
+    ['[1 2]', 4],
+    ['{a":1}', 2],
+    ['{"a"1}', 5],
+    ['{"a":1,b":2}', 8],
+    ['"\nn"', 2],
+    ['"\u0000', 2],
+    ['"\\u12g4"', 4],
+    ['"\\q"', 4],
+    ['"\\', 4],
+    ['"abc', 5],
+    [' tru', 2],
+    ['', 1],
+  ])('no JSON: %j from character %i on', (text, at) => {
+    expect(() => parseJson(text)).toThrow(`it is no JSON, from character ${at} on`);
+  });
+
   test('a number of very many zeros, at once', () => {
     const long = `{"a":0.1${'0'.repeat(2_000_000)}1}`;
     expect(() => parseJson(long)).toThrow('readers take for different ones');
@@ -507,6 +526,9 @@ describe('texts that readers read differently are wrong', () => {
     const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
     expect(parseJson(deep(640))).toEqual(JSON.parse(deep(640)));
     expect(() => parseJson(deep(641))).toThrow('nested deeper');
+    const deepObject = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    expect(canon(parseJson(deepObject(640)))).toBe(deepObject(640));
+    expect(() => parseJson(deepObject(641))).toThrow('it is nested deeper than 640 levels');
     expect(verdictOf('['.repeat(1_000_000))).toBe('wrong');
     expect(verdictOf('{"a":'.repeat(1_000_000))).toBe('wrong');
   });
@@ -655,6 +677,23 @@ describe('an entry', () => {
   });
 });
 
+describe('bytes', () => {
+  test('are read from hexadecimal digits as one writes them, so many and no others', () => {
+    expect([...bytesOfHex('00ff1a', 3)]).toEqual([0, 255, 26]);
+    expect([...bytesOfHex('', 0)]).toEqual([]);
+    for (const text of ['00ff1', '00ff1a00', '00FF1A', '00ff1g', ' 0ff1a', '', 7, null, undefined, ['00ff1a']])
+      expect(() => bytesOfHex(text, 3), `${text}`).toThrow('hexadecimal as nobody writes it');
+  });
+
+  test('are hashed as they are, a text as UTF-8; no mark at the beginning of a text is passed over', () => {
+    const bytes = Uint8Array.of(0xef, 0xbb, 0xbf, 0xc3, 0xb1);
+    expect(textOfUtf8(bytes)).toBe('\ufeffñ');
+    const right = createHash('sha256').update(bytes).digest('hex');
+    expect([hexOf(hashOf(bytes)), hexOf(hashOf('\ufeffñ'))]).toEqual([right, right]);
+    expect(hexOf(hashOf('\ufeffñ'))).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
 describe('what is shown', () => {
   test('has no character that is not seen, or that turns others around', () => {
     const odd = 'a\u202eb\u200bc\u0000d\u00ade\ud800f\u2028g\u00a0h\u3164i\u{e0041}\ufeff';
@@ -664,6 +703,23 @@ describe('what is shown', () => {
     const shown = pretty(parseJson(JSON.stringify({ [odd]: [odd, 1, null, {}, []] })), 1000);
     expect(shown.text.split('\n').every((line) => plain(line) === line)).toBe(true);
     expect(JSON.parse(shown.text)).toEqual({ [odd]: [odd, 1, null, {}, []] });
+  });
+
+  test('is cut where it is said to be, at whatever place, and shown whole where it has room', () => {
+    const value = { b: ['x', 1, null, true, {}, [], ''], a: { '\u0000': 'ñ "q" \u202e', c: Array(12).fill([0]) } };
+    // What is not seen is written as it could stand in JSON; members come in their canonical order.
+    const whole = JSON.stringify({ a: value.a, b: value.b }, null, 2).replace('\u202e', '\\u202e');
+    for (let room = 0; room <= whole.length + 1; room++) {
+      expect(pretty(parseJson(JSON.stringify(value)), room)).toEqual({
+        text: whole.slice(0, room),
+        isCut: room < whole.length,
+      });
+    }
+    expect(['x'.repeat(10), 'x'.repeat(11), ''].map((text) => brief(text, 10))).toEqual([
+      'xxxxxxxxxx',
+      'xxxxxxxxxx …',
+      '',
+    ]);
   });
 
   test('ends somewhere', () => {
