@@ -231,6 +231,9 @@ describe.skipIf(!hasPython)('checked by another program', () => {
 
   test('no record is shown in another state than the journal tells of', () => {
     const [good, bad, moody] = [story('intents', 'good'), story('intents', 'bad'), story('wallets', 'moody')];
+    const [labelled, bare] = [story('wallets', 'labelled'), story('wallets', 'bare')];
+    const labels = [labelled, bare].map((text) => JSON.parse(text).record.meta.labels);
+    expect(labels).toEqual([['known'], undefined]);
     const done = JSON.parse(story('intents', 'bad', whole, 'elsewhere')).record;
     expect([done.hash, done.meta.status]).toEqual([JSON.parse(bad).record.hash, 'completed']);
     const meta = (text: string, change: (meta: Json) => Json) =>
@@ -249,6 +252,9 @@ describe.skipIf(!hasPython)('checked by another program', () => {
       ['a status that another one followed', meta(moody, () => ({ status: 'verified' }))],
       ['a status that none is', meta(moody, () => ({ status: 'Not a status' }))],
       ['a label that stands elsewhere in it', meta(moody, () => ({ labels: ['moody'] }))],
+      ['a label that was taken away', meta(labelled, () => ({ labels: ['known', 'vip'] }))],
+      ['without its label', meta(labelled, () => ({ labels: undefined }))],
+      ['with the labels of nothing', meta(bare, () => ({ labels: [] }))],
       ['routed', meta(good, () => ({ routed: true }))],
       ['a member of meta', meta(good, () => ({ approved: true }))],
       [

@@ -125,6 +125,17 @@ async function fill(client: Client, directory: string): Promise<Told> {
   const namesake = (await client.post('/wallets', record(moody.data, keys), elsewhere)).body;
   const praise = { moment: new Date().toISOString(), status: 'approved' };
   await client.post('/wallets/moody/proofs', proofFor(namesake, keys, praise), elsewhere);
+  await kit.make('policies', { handle: 'labels', schema: 'labels', record: 'wallet', values: ['vip', 'known'] });
+  for (const [handle, ...said] of [
+    ['labelled', ['vip', 'known'], ['-vip']],
+    ['bare', ['vip'], ['-vip']],
+  ] as [string, ...string[][]][]) {
+    const wallet = await kit.make('wallets', { handle });
+    for (const labels of said) {
+      const given = { moment: new Date().toISOString(), labels };
+      expect((await client.post(`/wallets/${handle}/proofs`, proofFor(wallet, keys, given))).status).toBe(200);
+    }
+  }
   for (const [kinds, handle] of RECORDS) {
     answers.set(`${kinds} ${handle}`, (await client.get(`/${kinds}/${segment(handle)}`)).body);
   }
@@ -154,6 +165,8 @@ export const RECORDS: [kinds: string, handle: string][] = [
   ['wallets', 'luz'],
   ['wallets', 'signed-twice'],
   ['wallets', 'moody'],
+  ['wallets', 'labelled'],
+  ['wallets', 'bare'],
   ['symbols', 'usd'],
   ['intents', 'good'],
   ['intents', 'bad'],
