@@ -183,8 +183,7 @@ function readNumber(reader: Reader): number {
   const isWhole = fraction === undefined && exponent === undefined;
   const isExact = isWhole ? text === '-0' || `${value}` === text : decimalOf(text) === decimalOf(`${value}`);
   expect(isExact, 'a number that readers take for different ones');
-  // Of 0 there are two, which are written alike.
-  return value === 0 ? 0 : value;
+  return value;
 }
 
 /** What a number is to the last digit, however it is written: of a double the shortest that is nearest to it alone. */

@@ -454,6 +454,7 @@ describe('texts that readers read differently are wrong', () => {
     ['a number past the double', '{"a":1e999}'],
     ['a number nearer to nothing than a double', '{"a":1e-400}'],
     ['an amount that is a little less to all who read decimals', '{"a":249.99999999999999}'],
+    ['a fraction of which the last digit is another one to a double', '{"a":0.12345678901234567}'],
     ['a whole number past 2^53 with a point', '{"a":12345678901234567999.0}'],
     ['a fraction with digits that no double has', '{"a":0.49999999999999999999}'],
   ])('%s', (_, text) => {
