@@ -92,6 +92,9 @@ async function fill(client: Client, directory: string): Promise<Told> {
     const given = { moment: new Date().toISOString(), status: 'connected', step: n };
     await client.post('/anchors/moved/proofs', proofFor(anchor, keys, given));
   }
+  const loud = await kit.make('anchors', { handle: 'loud', wallet: 'ana', target: 'luz' });
+  const louder = record({ ...loud.data, custom: { n: 1 }, parent: loud.hash.toUpperCase() }, keys);
+  expect((await client.put('/anchors/loud', louder)).status).toBe(200);
   await kit.make('effects', {
     handle: 'listens',
     signal: 'wallet-limited',
@@ -173,6 +176,7 @@ export const RECORDS: [kinds: string, handle: string][] = [
   ['intents', 'aborted'],
   ['intents', 'passed-on'],
   ['anchors', 'moved'],
+  ['anchors', 'loud'],
   ['effects', 'listens'],
   ['signers', 'system'],
   ['ledgers', 'main'],
