@@ -415,6 +415,81 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     expect(check([JSON.stringify(told)])).toEqual([{ code: 1, said: expect.stringContaining('NOT PROVEN') }]);
   });
 
+  test('each entry is in its frame: one whose frame is there as a link alone is in none', () => {
+    const told = JSON.parse(story('wallets', 'moody'));
+    const links = linksOf(told);
+    const hiding = ({ seq }: Json) => {
+      const frames = links.map(({ link, isHidden, item }) =>
+        !isHidden && isIn(item, seq) ? link.toString('base64') : item,
+      );
+      return JSON.stringify({ ...told, chain: { ...told.chain, frames } });
+    };
+    expect(told.entries.length).toBeGreaterThan(2);
+    const results = check(told.entries.map(hiding));
+    expect(results).toEqual(told.entries.map(() => ({ code: 1, said: 'NOT PROVEN: an entry is not in its frame' })));
+  });
+
+  test('links of a chain are whole, and none is of nothing', () => {
+    const text = story('wallets', 'ana');
+    const told = JSON.parse(text);
+    const links = linksOf(told);
+    const { link, item } = links.find(({ isHidden }) => isHidden)!;
+    const at = told.chain.frames.findIndex((one: Json) => typeof one === 'string');
+    const put = (...items: Json[]) =>
+      altered(text, ['chain', 'frames'], (was: Json[]) => was.toSpliced(at, 0, ...items));
+    const results = check([
+      put(item),
+      put(link.subarray(0, 98).toString('base64')),
+      put(Buffer.concat([link, link.subarray(0, 1)]).toString('base64')),
+      altered(text, ['chain', 'frames'], () => []),
+    ]);
+    const odd = { code: 1, said: 'NOT PROVEN: a frame does not continue the one before it' };
+    expect(results.slice(0, 3)).toEqual([odd, odd, odd]);
+    expect(results[3]).toEqual({ code: 1, said: 'NOT PROVEN: an entry is not in its frame' });
+    // Of what no server writes that other program has no words, or takes it.
+    for (const item of ['', { head: link.toString('hex', 0, 67), entries: [] }])
+      expect(checkInPage(put(item), key)).toEqual(odd);
+  });
+
+  test('the head has the one signature of its moment, and nobody adds another to it', () => {
+    const text = story('wallets', 'ana');
+    const { head } = JSON.parse(text);
+    const [own] = head.meta.proofs;
+    const moment = '2000-01-01T00:00:00.000Z';
+    const others = [proof(head.hash, makeKeys(), { moment }), proof(head.hash, makeKeys()), own];
+    const withHead = (meta: Json) => altered(text, ['head', 'meta'], (was) => ({ ...was, ...meta }));
+    const results = check([
+      ...others.map((one) => withHead({ proofs: [own, one] })),
+      ...others.map((one) => withHead({ moment, proofs: [one, own] })),
+      withHead({ moment }),
+      withHead({ moment: 7 }),
+    ]);
+    expect(new Set(results.map(({ code, said }) => `${code} ${said}`))).toEqual(
+      new Set(['1 NOT PROVEN: a moment of the head that is not signed']),
+    );
+  });
+
+  test('a record begins once, also where no frame tells how often', () => {
+    const told = JSON.parse(story('wallets', 'moody', pruned));
+    const [first, second] = told.entries;
+    const later = (entry: Json, n: number) => ({ ...entry, seq: told.entries.at(-1).seq + n });
+    const created = (was: Json) => ({
+      ...was,
+      meta: { ...was.meta, status: 'created', proofs: was.meta.proofs.slice(0, 2) },
+    });
+    const twice = {
+      ...told,
+      entries: [first, later(first, 1)],
+      versions: [created(told.record)],
+      record: created(told.record),
+    };
+    const without = { ...told, entries: told.entries.slice(1) };
+    const once = { ...told, entries: [first], record: created(told.record) };
+    const results = check([once, twice, without].map((one) => JSON.stringify(one)));
+    const odd = { code: 1, said: 'NOT PROVEN: a record that does not begin once' };
+    expect([second.seq > first.seq, results[0]!.code, ...results.slice(1)]).toEqual([true, 2, odd, odd]);
+  });
+
   test('no version is left out with its entries: the next one names it, and so does a drop', () => {
     const told = JSON.parse(story('anchors', 'moved'));
     // After the first, each version has an entry, and a proof that followed has one.
