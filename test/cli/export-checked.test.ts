@@ -437,15 +437,24 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     const at = told.chain.frames.findIndex((one: Json) => typeof one === 'string');
     const put = (...items: Json[]) =>
       altered(text, ['chain', 'frames'], (was: Json[]) => was.toSpliced(at, 0, ...items));
+    /** What the first frame goes on from, but for half a byte. */
+    const goesOnFrom = (at: number) =>
+      altered(
+        text,
+        ['chain', 'before'],
+        (was: string) => was.slice(0, at) + (was[at] === '1' ? '2' : '1') + was.slice(at + 1),
+      );
     const results = check([
+      goesOnFrom(0),
+      goesOnFrom(63),
       put(item),
       put(link.subarray(0, 98).toString('base64')),
       put(Buffer.concat([link, link.subarray(0, 1)]).toString('base64')),
       altered(text, ['chain', 'frames'], () => []),
     ]);
     const odd = { code: 1, said: 'NOT PROVEN: a frame does not continue the one before it' };
-    expect(results.slice(0, 3)).toEqual([odd, odd, odd]);
-    expect(results[3]).toEqual({ code: 1, said: 'NOT PROVEN: an entry is not in its frame' });
+    expect(results.slice(0, 5)).toEqual([odd, odd, odd, odd, odd]);
+    expect(results[5]).toEqual({ code: 1, said: 'NOT PROVEN: an entry is not in its frame' });
     // Of what no server writes that other program has no words, or takes it.
     for (const item of ['', { head: link.toString('hex', 0, 67), entries: [] }])
       expect(checkInPage(put(item), key)).toEqual(odd);
