@@ -150,6 +150,6 @@ function nameOf(state: State, row: number): string {
   try {
     return readRow(state, row).entry.handle;
   } catch {
-    return `of row ${row}`;
+    return `row ${row}`;
   }
 }
