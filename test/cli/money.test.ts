@@ -112,6 +112,34 @@ describe('postings', () => {
     }
   });
 
+  test('that are set aside stay so while their intent goes on waiting, down to the smallest amount', () => {
+    const least: Posting[] = [
+      [ANA, USD, -1],
+      [LUZ, USD, 1],
+    ];
+    const told = new Told();
+    told.intent(['prepared', 'committed', 'completed'], ISSUED);
+    const intent = told.intent(['prepared'], least);
+    told.step(intent, []);
+    const held = [
+      { wallet: ANA, symbol: USD, available: 499, reserved: 1, incoming: 0 },
+      { wallet: LUZ, symbol: USD, available: 0, reserved: 0, incoming: 1 },
+    ];
+    expect(told.money.differenceTo(stateOf(held, [[USD, 500n]]))).toBeNull();
+    told.step(intent, ['committed', 'completed'], least);
+    expect([told.of(ANA), told.of(LUZ)]).toEqual([
+      [499, 0, 0],
+      [1, 0, 0],
+    ]);
+  });
+
+  test('of an issue that is only set aside are no supply yet', () => {
+    const told = new Told();
+    told.intent(['prepared'], ISSUED);
+    const held = { wallet: ANA, symbol: USD, available: 0, reserved: 0, incoming: 500 };
+    expect(told.money.differenceTo(stateOf([held], []))).toBeNull();
+  });
+
   test('of what fails before anything is set aside move nothing', () => {
     const told = new Told();
     told.intent(['failed', 'aborted', 'rejected'], PAID);
@@ -147,6 +175,24 @@ describe('postings', () => {
         [isDone ? 20 : 0, 0, 0],
       ]);
     }
+  });
+
+  test('of money that goes on at once, with its thread, were never expected', () => {
+    const told = new Told();
+    told.intent(['prepared', 'committed', 'completed'], ISSUED);
+    told.intent(['prepared', 'committed', 'completed'], PAID);
+    told.intent(
+      ['prepared', 'committed', 'completed'],
+      [
+        [LUZ, USD, -20],
+        [EVE, USD, 20],
+      ],
+      [0, 20],
+    );
+    expect([LUZ, EVE].map((wallet) => told.of(wallet))).toEqual([
+      [0, 0, 0],
+      [20, 0, 0],
+    ]);
   });
 
   test('of which a part comes with its thread set aside the rest', () => {
