@@ -43,7 +43,7 @@ const SHOWN_CHARS = 200;
 
 function shown(entry: Entry, path: string): string {
   let value: unknown = entry;
-  for (const name of path === '' ? [] : path.split('.')) value = (value as Record<string, unknown>)[name];
+  for (const name of path.split('.')) value = (value as Record<string, unknown>)[name];
   const text = value instanceof Uint8Array ? hex(value) : (JSON.stringify(value) ?? 'absent');
   return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
 }
