@@ -321,9 +321,12 @@ describe('what is packed', () => {
   });
 
   test('is no entry where it ends too early, or something follows it', () => {
-    const bytes = pack(ENTRIES.intent!.value);
-    for (let end = 0; end < bytes.length; end++) expect(() => readEntry(bytes.subarray(0, end)), `${end}`).toThrow(ODD);
-    expect(() => readEntry(Buffer.concat([bytes, Buffer.of(0)]))).toThrow(ODD);
+    for (const value of [ENTRIES.intent!.value, ENTRIES.update!.value.with(10, 2 ** 40)]) {
+      const bytes = pack(value);
+      for (let end = 0; end < bytes.length; end++)
+        expect(() => readEntry(bytes.subarray(0, end)), `${end}`).toThrow(ODD);
+      expect(() => readEntry(Buffer.concat([bytes, Buffer.of(0)]))).toThrow(ODD);
+    }
     for (const value of [null, 7, LUID, KEY, []] as Value[]) expect(() => read(value)).toThrow(ODD);
   });
 
