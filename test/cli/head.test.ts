@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type AuditReport, audit } from '../../src/cli/audit/audit.ts';
+import { readHead } from '../../src/cli/audit/head.ts';
 import type { IntentEntry } from '../../src/core/entry.ts';
 import { headText } from '../../src/http/head.ts';
 import { createKeyPair, encodeBase64, type KeyPair } from '../../src/proof/keys.ts';
@@ -14,7 +15,7 @@ import { signedText } from '../../src/render.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
-import { connect, type Json, makeKeys, record } from '../support/client.ts';
+import { connect, type Json, makeKeys, proof, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, MOMENT, makeKit, openLedger } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
@@ -192,6 +193,36 @@ describe('ayni verify --head', () => {
     ['that is null', () => 'null', /holds no head/],
   ])('takes no head %s', async (_name, change, what) => {
     await expect(look(whole.directory, change(whole.heads[9]))).rejects.toThrow(what);
+  });
+
+  test('takes a head as it is, whoever else signed it, and no text in which any of it is missing', () => {
+    const [head] = whole.heads;
+    const key = keyIn(whole.directory).public;
+    const read = (value: Json) => readHead('head.json', JSON.stringify(value), key);
+    expect(read(head)).toEqual(head.data);
+    const other = proof(head.hash, makeKeys());
+    for (const proofs of [
+      [...head.meta.proofs, other],
+      [other, ...head.meta.proofs],
+    ])
+      expect(read({ ...head, meta: { ...head.meta, proofs } })).toEqual(head.data);
+    expect(() => read({ ...head, meta: { proofs: [other] } })).toThrow('signed with another key than these books');
+    const { data } = head;
+    const odd = [
+      ...[null, 7, 'x', [], [head], {}],
+      ...[undefined, 7, null].map((hash) => ({ ...head, hash })),
+      ...[undefined, null, 7, {}, { proofs: null }, { proofs: { 0: other } }].map((meta) => ({ ...head, meta })),
+      ...[undefined, null, 7, 'x', []].map((data) => ({ ...head, data })),
+      ...[undefined, null, '1', 1.5, 2 ** 53].map((seq) => ({ ...head, data: { ...data, seq } })),
+      ...[undefined, null, 7, data.chain.toUpperCase().replace(/^./, 'A'), data.chain.slice(1), `${data.chain}0`].map(
+        (chain) => ({ ...head, data: { ...data, chain } }),
+      ),
+      ...[undefined, null, 7].map((moment) => ({ ...head, data: { ...data, moment } })),
+    ];
+    for (const value of odd)
+      expect(() => read(value), JSON.stringify(value)).toThrow(
+        '--head: head.json holds no head as GET /v2/head gives it',
+      );
   });
 
   test('is told as any other finding where the head is a lie, and as a mistake where there is no head', async () => {

@@ -52,8 +52,16 @@ describe('an answer', () => {
       expect(verdictOf(honest, key)).toBe('unchecked');
   });
 
-  test('with the proofs of another record is wrong', () => {
-    expect(verdictOf(answerOf('{"handle":"ana"}', sealed, '$wlt.0rZ3bbbbbbbbbbbbb'))).toBe('wrong');
+  test('with the proofs of another record is wrong, whoever signed it beside', () => {
+    const other = '$wlt.0rZ3bbbbbbbbbbbbb';
+    const text = answerOf('{"handle":"ana"}', sealed, other);
+    const whole = JSON.parse(text);
+    const beside = [proof(whole.hash, makeKeys()), proof(whole.hash, keys, { ...sealed, luid: other })];
+    const texts = beside.map((one) =>
+      JSON.stringify({ ...whole, meta: { ...whole.meta, proofs: [...whole.meta.proofs, one] } }),
+    );
+    for (const each of [text, ...texts])
+      expect(checkText(each, keys.public).said).toBe('NOT PROVEN: the server signed it as another record');
   });
 
   test('is what the server signed it as, not what it looks like', () => {
@@ -143,6 +151,11 @@ describe('an answer', () => {
       `status: ${said}`,
       `note: ${nobody}`,
     ]);
+    // A record without a luid has none; of several who say a status the last is named.
+    const later = makeKeys();
+    expect(factsOf({ status: 'gone' }, [first, word, [later, { status: 'gone' }]])).toEqual([
+      `status: ${said.replace(stranger.public, later.public)}`,
+    ]);
     // What both say is the server's; and it says nothing of members that have the name of something in a proof.
     const both: [Keys, Json][] = [word, [keys, { ...sealed, status: 'gone', note: 'x' }], [keys, 'gone']];
     expect(factsOf({ status: 'gone', note: 'x' }, both, named)).toEqual([
@@ -178,7 +191,7 @@ describe('an answer', () => {
   ])('of which the luid begins with $%s is called a %s', (prefix, kind) => {
     const luid = `$${prefix}.0rZ3aaaaaaaaaaaaa`;
     const titleOf = (data: string) => checkText(answerOf(data, { luid }, luid), keys.public).parts[0]!.title;
-    expect(['{"handle":"x"}', '{"handle":7}', '[]'].map(titleOf)).toEqual([`${kind} x`, kind, kind]);
+    expect(['{"handle":"x"}', '{"handle":7}', '[]', 'null'].map(titleOf)).toEqual([`${kind} x`, kind, kind, kind]);
   });
 
   test('says of a moment with which status the server signed it', () => {
