@@ -43,15 +43,14 @@ interface Writer {
 
 function write(writer: Writer, text: string): void {
   if (writer.left < 0) return;
-  const shown = text.length > writer.left ? text.slice(0, writer.left) : text;
+  writer.pieces.push(text.slice(0, writer.left));
   writer.left -= text.length;
-  writer.pieces.push(shown);
 }
 
 function writeText(writer: Writer, text: string): void {
   if (writer.left < 0) return;
-  // One more than there is room for, so that it is seen that some was left out.
-  write(writer, plain(JSON.stringify(text.slice(0, writer.left + 1))));
+  // With its quotes it is longer than there is room for, so that it is seen that some was left out.
+  write(writer, plain(JSON.stringify(text.slice(0, writer.left))));
 }
 
 function writeValue(writer: Writer, value: Json, line: string): void {

@@ -720,7 +720,10 @@ describe('what is shown', () => {
   });
 
   test('is cut where it is said to be, at whatever place, and shown whole where it has room', () => {
-    const value = { b: ['x', 1, null, true, {}, [], ''], a: { '\u0000': 'ñ "q" \u202e', c: Array(12).fill([0]) } };
+    const value = {
+      b: ['x', 1, null, true, {}, [], ''],
+      a: { '\u0000': 'ñ "q" \u202e', c: Array.from({ length: 12 }, (_, n) => [n]) },
+    };
     // What is not seen is written as it could stand in JSON; members come in their canonical order.
     const whole = JSON.stringify({ a: value.a, b: value.b }, null, 2).replace('\u202e', '\\u202e');
     for (let room = 0; room <= whole.length + 1; room++) {
