@@ -448,6 +448,27 @@ describe('what no server does', () => {
     expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
   });
 
+  test('to take a proof of who is in a circle, which has no address', async () => {
+    const directory = await rewritten(plain, (frames) => {
+      const { ledger, luid, handle, hash } = pickWallet(frames);
+      const { moment, entries } = frames.at(-1)!;
+      const [row, proof] = [rowOf(frames, luid), signed(hash, client)];
+      entries.push({
+        type: EntryType.proof,
+        ledger,
+        kind: Kind['circle-signer'],
+        luid,
+        handle,
+        moment,
+        row,
+        proof,
+        status: null,
+      });
+    });
+    const what = 'a record of kind circle-signer is never signed again';
+    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
+  });
+
   test("to sign for a client: its own key is the default ledger's owner", async () => {
     const what = 'the server signed it as a client, which it never does';
     const lies: ((frames: Frames) => void)[] = [

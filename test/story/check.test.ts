@@ -153,7 +153,7 @@ describe('an answer', () => {
     ]);
     // A record without a luid has none; of several who say a status the last is named.
     const later = makeKeys();
-    expect(factsOf({ status: 'gone' }, [first, word, [later, { status: 'gone' }]])).toEqual([
+    expect(factsOf({ status: 'gone' }, [first, word, word, [later, { status: 'gone' }]])).toEqual([
       `status: ${said.replace(stranger.public, later.public)}`,
     ]);
     // What both say is the server's; and it says nothing of members that have the name of something in a proof.
