@@ -9,7 +9,7 @@
  */
 import { ANY_STATUS, liveCount } from './counts.ts';
 import { isFinal } from './entry.ts';
-import { type Filter, isStatus, matchesAll, nameOf } from './filters.ts';
+import { type Filter, isStatus, matchesAll, nameOf, passesAll } from './filters.ts';
 import { findHandle } from './finding.ts';
 import { Kind, kindRow } from './kinds.ts';
 import { membershipsHead } from './memberships.ts';
@@ -165,7 +165,7 @@ export class Listing {
       const status = statuses[rows.status.get(row)]!;
       if (!matchesAll({ meta: { status } }, this.#statuses)) return false;
     }
-    return this.#contents.length === 0 || matchesAll(filterView(this.#state, row), this.#contents);
+    return this.#contents.length === 0 || passesAll(filterView(this.#state, row), this.#contents);
   }
 }
 

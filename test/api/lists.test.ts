@@ -226,6 +226,16 @@ describe('filters of wallets against a plain scan', () => {
     await expectSame(`${path}.$regex=${segment(pattern)}`, (one) => regex.test(member(one, path)));
     await expectSame(`filter.${path}.$regex=${segment(pattern)}`, (one) => regex.test(member(one, path)));
   });
+  test('a record is looked at for as long as there are filters and elements of its lists', async () => {
+    const { there, kit } = await freshLedger();
+    const long = await kit.wallet({ custom: { a: Array(300_000).fill(1) } });
+    const asked = async (count: number) => {
+      const query = Array.from({ length: count }, (_, n) => `data.custom.a.$ne=${n + 2}`).join('&');
+      const { body } = await there.get(`/wallets?data.handle=${long}&${query}`);
+      return body.data.length;
+    };
+    expect([await asked(3), await asked(4)]).toEqual([1, 0]);
+  });
   test('a pattern made to run for ever does not', async () => {
     const reply = await there.get(`/wallets?data.handle.$regex=${segment('^(w+)+(\\w+)+$!')}`);
     expect([200, 400, 408]).toContain(reply.status);

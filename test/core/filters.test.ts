@@ -1,7 +1,15 @@
 /** One condition on one member: every claim of a large intent may be held against it. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Conditions, compileConditions, compileFilters, holdAll } from '../../src/core/conditions.ts';
-import { type Filter, matches, matchesAll, type Operator, type Scalar } from '../../src/core/filters.ts';
+import {
+  type Filter,
+  LOOKS_MAX,
+  matches,
+  matchesAll,
+  type Operator,
+  passesAll,
+  type Scalar,
+} from '../../src/core/filters.ts';
 import { Dice } from '../support/dice.ts';
 
 const filter = (operator: Operator, value: Filter['value']): Filter => ({ path: ['data', 'x'], operator, value });
@@ -121,6 +129,22 @@ describe('what older builds let in where a name has a line end in it asks for no
     }
     expect(matchesAll({ [NAME]: 1 }, compileFilters({ [NAME]: wish }))).toBe(false);
   });
+});
+
+test('many filters over a long list held everybody up: a list looks at so many elements of one record', () => {
+  const elements = (count: number) => ({ data: { x: Array(count).fill('a'), y: Array(count).fill({ z: 'a' }) } });
+  const others = (count: number) => Array.from({ length: count }, (_, n) => filter('ne', `b${n}`));
+  const through = (count: number) => others(count).map((each) => ({ ...each, path: ['data', 'y', 'z'] }));
+  const third = Math.floor(LOOKS_MAX / 3) - 1;
+  expect([passesAll(elements(third), others(3)), passesAll(elements(third), others(4))]).toEqual([true, false]);
+  expect([passesAll(elements(third), through(1)), passesAll(elements(third), through(2))]).toEqual([true, false]);
+  // However many values each is held against.
+  const values = filter(
+    'nin',
+    Array.from({ length: 128 }, (_, n) => `b${n}`),
+  );
+  expect(passesAll(elements(third), [values, values, values])).toBe(true);
+  expect(passesAll(elements(LOOKS_MAX), [filter('eq', 'a')])).toBe(false);
 });
 
 describe('a reference of a claim, sent as a bare handle or as an object, is asked by its handle alike', () => {
