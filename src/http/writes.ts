@@ -16,7 +16,7 @@ import { proofDigest, proofDigestHex } from '../proof/digest.ts';
 import { encodeBase64 } from '../proof/keys.ts';
 import { proofText } from '../proof/sealer.ts';
 import { hexOf, isRouted, labelsText, outcomeText, ownersText, recordText, threadIn } from '../render.ts';
-import { type Call, callerOf, guarded, ledgerOf, luidOf, NO_BYTES, refuseDurable, rowOf } from './call.ts';
+import { type Call, callerOf, guarded, ledgerOf, luidOf, NO_BYTES, refuseDurable, rowOf, walk } from './call.ts';
 import {
   type CheckedProofs,
   type Content,
@@ -211,7 +211,12 @@ function onceFinal(call: Call, row: number, luid: string, wait: number, tell: ()
   // With the rest of its thread it may have come to its end in the same batch.
   if (!house.state.open.has(row)) return tellNow();
   reply.sort = 'wait';
-  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => guarded(call, tell)));
+  // Thousands may wait for the same one: they take turns, and those who come later find it signed and made.
+  const tellInTurn = () => {
+    tell();
+    return true;
+  };
+  reply.whenGone(house.waiters.watch(luid, wait * 1000, () => walk(call, tellInTurn, undefined, 'owed')));
 }
 
 function preferenceApplied(wait: number): Header[] {

@@ -61,6 +61,7 @@ export class Desk {
     sizes: MemorySizes = {},
     options: Partial<EngineOptions> = {},
     listMsMax = Number.POSITIVE_INFINITY,
+    preferWaitSecondsMax = 0,
   ): Promise<Desk> {
     const world = { now: Date.UTC(2030, 0, 2, 12), made: 0 };
     const waiters = new Waiters();
@@ -71,11 +72,11 @@ export class Desk {
     };
     const house = await House.open(new FakeDisk(), { world, publish, sizes, ...options });
     house.state.compileSchema = compileUserSchema;
-    desk = new Desk(house, world, waiters, listMsMax);
+    desk = new Desk(house, world, waiters, listMsMax, preferWaitSecondsMax);
     return desk;
   }
 
-  private constructor(house: House, world: World, waiters: Waiters, listMsMax: number) {
+  private constructor(house: House, world: World, waiters: Waiters, listMsMax: number, preferWaitSecondsMax: number) {
     this.house = house;
     this.world = world;
     const sealer = new Sealer(SERVER);
@@ -112,7 +113,7 @@ export class Desk {
       pageLimitMax: 100,
       listMsMax,
       listProofMsMax: ANSWER_MS,
-      preferWaitSecondsMax: 0,
+      preferWaitSecondsMax,
       defect,
       tokens: createTokenChecker(verify),
       defaultLedger: findLedger(house.state, 'main'),

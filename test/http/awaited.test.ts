@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type ProofJob, ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { Desk } from '../fuzz/desk.ts';
-import { makeKeys, type Reply, record } from '../support/client.ts';
-import { turns } from '../support/turns.ts';
+import { makeKeys, proof, type Reply, record } from '../support/client.ts';
+import { turns, turnsUntil } from '../support/turns.ts';
 
 const keys = makeKeys();
 /** Digests of a job that has no signatures to verify: those of late proofs. */
@@ -18,7 +18,7 @@ let late: number[];
 let held: (() => void)[] | null;
 
 beforeEach(async () => {
-  desk = await Desk.open();
+  desk = await Desk.open({}, {}, Number.POSITIVE_INFINITY, 10);
   await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, keys));
   for (const handle of ['a', 'b']) await desk.send('POST', '/v2/wallets', record({ handle }, keys));
   made = 0;
@@ -104,6 +104,41 @@ test('nothing that was signed ahead is told where the disk fails', async () => {
   desk.house.engine.fail(new Error('the disk is gone'));
   await expect(answer).rejects.toThrow('/v2/intents: 503');
   desk.house.disk.releaseSyncs();
+});
+
+test('thousands who waited for the same one were told of its end in one piece, and each had it signed', async () => {
+  const claims = [{ action: 'issue', target: { handle: 'b' }, symbol: { handle: 'usd' }, amount: 1 }];
+  const open = record({ handle: 'open', claims, config: { commit: 'manual' } }, keys);
+  const { body: intent } = await desk.send('POST', '/v2/intents', open);
+  const wordOf = (custom: object) => Buffer.from(JSON.stringify(proof(intent.hash, keys, custom)));
+  let turn = 0;
+  let goesOn = true;
+  const count = () => {
+    turn++;
+    if (goesOn) setImmediate(count);
+  };
+  count();
+  /** Turns of the event loop in which somebody was told. */
+  const told: number[] = [];
+  const say = (body: Buffer) => {
+    const head = { method: 'POST', methodSent: 'POST', path: '/v2/intents/open/proofs', query: null, body };
+    const header = (name: string) => (name === 'prefer' ? 'wait=9' : '');
+    const send = () => told.push(turn);
+    desk.app.handle({ ...head, header, forgetHead() {} }, { aborted: false, whenGone() {}, stay() {}, send });
+  };
+  // Who says it again is told as well; with a proof from each it would be a long record, which is told in turns anyway.
+  for (let n = 0; n < 100; n++) say(wordOf({ said: 'yes' }));
+  await turns();
+  expect(told).toEqual([]);
+  late = [];
+  let now = performance.now();
+  vi.spyOn(performance, 'now').mockImplementation(() => now++);
+  say(wordOf({ action: 'commit' }));
+  await turnsUntil(() => told.length === 101);
+  goesOn = false;
+  const mostAtOnce = Math.max(...told.map((one) => told.filter((other) => other === one).length));
+  expect(mostAtOnce).toBeLessThan(10);
+  expect(late.length).toBeLessThan(10);
 });
 
 test.each(['hasLate', 'keepLate'] as const)(
