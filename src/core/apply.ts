@@ -29,7 +29,7 @@ import { pushMembership } from './memberships.ts';
 import { listOf, NONE } from './open-intents.ts';
 import { hasRules, type IntentOutline, type NameHashes, outlineOf } from './outline.ts';
 import { addSupply, countNewlyLimited, hold, move, release, setLimits, walletsNotHeld } from './postings.ts';
-import { dataOf, labelsOf, ledgerInfo, namesOf, readRow, type VersionEntry } from './records.ts';
+import { dataOf, keyOf, labelsOf, ledgerInfo, namesOf, readRow, type VersionEntry } from './records.ts';
 import { assert } from './refusal.ts';
 import {
   DROPPED,
@@ -72,13 +72,16 @@ export function apply(
     case EntryType.update: {
       const { row, ledger, kind, handle } = entry;
       const before = namesOf(state, row).handle;
+      const value = dataOf(entry);
+      const isRekeyed = kind === Kind.signer && keyOf(state, state.rows.at.get(row)) !== value.public;
       append(state, row, bytes, from, to);
+      if (isRekeyed) state.rekeyed.set(row, { rows: state.rows.lines.length, at: state.rows.at.get(row) });
       useProofs(state, row, entry);
       if (handle !== before) {
         unindexHandle(state, ledger, kind, before, row);
         indexHandle(state, ledger, kind, handle, row);
       }
-      return applyVersion(state, row, entry, dataOf(entry));
+      return applyVersion(state, row, entry, value);
     }
     case EntryType.drop: {
       const { row, ledger, kind, handle } = entry;

@@ -13,7 +13,19 @@ import { Kind } from './kinds.ts';
 import { pushMembership } from './memberships.ts';
 import { NONE, type OpenIntent } from './open-intents.ts';
 import { walletsNotHeld } from './postings.ts';
-import { dataOf, entryAt, intentIn, ledgerInfo, namesOf, readRow, typeAt, versionAt } from './records.ts';
+import {
+  dataOf,
+  entryAt,
+  intentIn,
+  keyOf,
+  ledgerInfo,
+  namesOf,
+  readRow,
+  rowsBefore,
+  typeAt,
+  versionAddress,
+  versionAt,
+} from './records.ts';
 import { DROPPED, emptyState, type Feed, type State, structures } from './state.ts';
 import type { UsedTokensExtra } from './used-tokens.ts';
 
@@ -82,6 +94,7 @@ export function loadState(codec: EntryCodec, extra: StateExtra | OlderExtra, par
   restoreOwnStatuses(state);
   restoreNorms(state);
   restoreByPlace(state);
+  restoreRekeyed(state);
   restoreUsedProofs(state);
   return state;
 }
@@ -148,6 +161,23 @@ function restoreByPlace(state: State): void {
     const kind = rows.kind.get(row);
     ranks.push(rows.ledger.get(row), kind, place, rows.status.get(row));
     if (kind === Kind['circle-signer']) pushMembership(state, namesOf(state, row).handle, place);
+  }
+}
+
+/** When signers came to have their keys stands in their versions: most have had one, and one key. */
+function restoreRekeyed(state: State): void {
+  const { rows, heap } = state;
+  for (let row = 0; row < rows.kind.length; row++) {
+    if (rows.kind.get(row) !== Kind.signer) continue;
+    let at = versionAddress(state, rows.at.get(row));
+    const key = heap.prev(at) === 0 ? '' : keyOf(state, at);
+    for (let before = heap.prev(at); before !== 0; before = heap.prev(at)) {
+      if (keyOf(state, before) !== key) {
+        state.rekeyed.set(row, { rows: rowsBefore(state, at), at });
+        break;
+      }
+      at = versionAddress(state, before);
+    }
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type UpdateEntry,
 } from './entry.ts';
 import { LONG_ENTRIES_MIN, WAYMARK_STEPS, type Waymarks } from './long-versions.ts';
+import { membersOf } from './members.ts';
 import { AssertionError, assert } from './refusal.ts';
 import { HAS_LABELS, type LedgerInfo, type State } from './state.ts';
 
@@ -223,6 +224,30 @@ export const NO_LABELS: readonly string[] = [];
 /** The content of a version as a value. */
 export function dataOf(entry: { data: string }): Record<string, unknown> {
   return JSON.parse(entry.data);
+}
+
+/** The key of the signer whose version ends at `at`, base64. */
+export function keyOf(state: State, at: number): string {
+  const { data } = entryAt(state, versionAddress(state, at)) as VersionEntry;
+  return membersOf(data, ['public']).public as string;
+}
+
+/** How many rows there were before the entry at this address. */
+export function rowsBefore(state: State, address: number): number {
+  let [from, to] = [0, state.rows.lines.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (firstAddress(state, middle) < address) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** Where the record in a row begins. */
+function firstAddress({ rows, heap }: State, row: number): number {
+  let at = rows.at.get(row);
+  for (let prev = heap.prev(at); prev !== 0; prev = heap.prev(at)) at = prev;
+  return at;
 }
 
 export function ledgerInfo(row: number, entry: VersionEntry): LedgerInfo {

@@ -62,6 +62,14 @@ export interface Feed {
   last: number;
 }
 
+/** When a signer came to have the key that it has, where it was not made with it. */
+export interface Rekeyed {
+  /** How many rows there were. */
+  readonly rows: number;
+  /** Address of the version that gave it. */
+  readonly at: number;
+}
+
 /** The ledger of ledgers: where ledger records themselves live. */
 export const SERVER_LEDGER = 0;
 
@@ -136,6 +144,8 @@ export interface State {
   /** By row of the effect or bridge. */
   readonly feeds: HeldMap<number, Feed>;
   readonly tokens: UsedTokens;
+  /** By row, the signers whose key was changed; follows from the entries in the heap. */
+  readonly rekeyed: LongMap<number, Rekeyed>;
   /** What clients' proofs have brought about; follows from the entries in the heap. */
   readonly usedProofs: UsedProofs;
   /** Of their full size, how much what is not part of the books may take, 0 to 1; whoever keeps more of such asks it. */
@@ -207,6 +217,7 @@ export function emptyState(codec: EntryCodec, hashSeed: number, sizes: MemorySiz
     threads: new LongMap(scattered(hashSeed)),
     feeds: new HeldMap<number, Feed>('feeds', () => new LongMap(near)),
     tokens: new UsedTokens(hashSeed, sizes),
+    rekeyed: new LongMap(near),
     usedProofs: new UsedProofs(heap, codec, hashSeed, sizes),
     cacheShare,
     memo: new AccessMemo(cacheShare),

@@ -18,16 +18,20 @@ const KEYS = ['a', 'b', 'c'];
 /** A ledger of signers, each of whose keys somebody may give to another one. */
 class Signers {
   books = Books.open();
-  /** By number, the key of the signer of that handle. */
+  /** By number, the key of the signer of that handle, and when it came to have that. */
   readonly keys: string[] = [];
+  readonly since: number[] = [];
+  #changes = 0;
 
   make(key: string, long = 0): void {
     const handle = `s${this.keys.push(key) - 1}`;
+    this.since.push(this.#changes++);
     this.books.create(Kind.signer, { ...this.#value(handle, key), ...this.#longer(long) }, 1, GRANTED);
   }
 
   give(n: number, key: string, long = 0): void {
     const handle = `s${n}`;
+    if (this.keys[n] !== key) this.since[n] = this.#changes++;
     this.keys[n] = key;
     this.books.update(Kind.signer, handle, { ...this.#value(handle, key), ...this.#longer(long) });
   }
@@ -47,8 +51,10 @@ class Signers {
 }
 
 /** Addresses of the signers of a key that count, and of all that carry it, by looking through all of them. */
-function plain(state: State, key: string) {
-  const all = [...rowsUnder(state, 1, Kind.signer, 'public', textOf(key))].sort((one, other) => one - other);
+function plain(state: State, { keys, since }: Signers, key: string) {
+  const numbers = [...keys.keys()].filter((n) => keys[n] === key).sort((one, other) => since[one]! - since[other]!);
+  const all = numbers.map((n) => findHandle(state, 1, Kind.signer, `s${n}`));
+  expect([...rowsUnder(state, 1, Kind.signer, 'public', textOf(key))].sort()).toEqual([...all].sort());
   const addressOf = (row: number) => state.rows.at.get(row);
   let weight = 0;
   const counted = all
@@ -63,9 +69,9 @@ function plain(state: State, key: string) {
   return { counted, named: new Set(all.map(addressOf)) };
 }
 
-function expectPlain(state: State, handles: readonly string[]): void {
+function expectPlain(state: State, signers: Signers, handles: readonly string[]): void {
   for (const key of KEYS) {
-    const { counted, named } = plain(state, key);
+    const { counted, named } = plain(state, signers, key);
     const found = signersOf(state, 1, keyOf(key));
     expect(found.counted.map(({ address }) => address)).toEqual(counted);
     const isNamed = handles.map((handle) => found.named(handle)?.address ?? -1);
@@ -111,6 +117,7 @@ test('whatever signers become of, those of a key are the ones that a look throug
           }
           expectPlain(
             state,
+            signers,
             signers.keys.map((_, n) => `s${n}`),
           );
         }
@@ -119,6 +126,7 @@ test('whatever signers become of, those of a key are the ones that a look throug
         const loaded = loadState(entryCodec, structuredClone(extra), bytes, { chunkBytes: 1 << 20 });
         expectPlain(
           loaded,
+          signers,
           signers.keys.map((_, n) => `s${n}`),
         );
       },
@@ -152,9 +160,40 @@ test('where hundreds of the first have gone those behind them are found, and who
   ];
   for (const step of steps) {
     step();
-    expectPlain(state, ['s0', 's3', 's5', 's1500', `s${signers.keys.length - 1}`]);
+    expectPlain(state, signers, ['s0', 's3', 's5', 's1500', `s${signers.keys.length - 1}`]);
   }
   expect(signers.firstOf('a', 100).length).toBeLessThan(100);
+});
+
+test('whoever may change signers that were made before takes nothing from one that had its key first', () => {
+  const signers = new Signers();
+  for (let n = 0; n < 60; n++) signers.make('b');
+  signers.make('a');
+  const { state } = signers.books;
+  const own = () => state.rows.at.get(findHandle(state, 1, Kind.signer, 's60'));
+  for (let n = 0; n < 60; n++) {
+    signers.give(n, 'a');
+    // A new version with the same key is as old as the one before.
+    if (n % 20 === 5) signers.give(60, 'a', 1);
+    expect(signersOf(state, 1, keyOf('a')).counted[0]!.address).toBe(own());
+  }
+  // Somebody else has it now.
+  signers.give(60, 'b');
+  signers.give(60, 'a');
+  expect(signersOf(state, 1, keyOf('a')).counted.map(({ address }) => address)).not.toContain(own());
+  expectPlain(state, signers, ['s0', 's60']);
+});
+
+test('of more than are remembered, all of whom came to it the last first, one that is changed stays where it was', () => {
+  const signers = new Signers();
+  const { state } = signers.books;
+  for (let n = 0; n < 1100; n++) signers.make('b');
+  for (let n = 1099; n >= 0; n--) signers.give(n, 'a');
+  for (const n of [1099, 1060, 5]) {
+    expectPlain(state, signers, ['s1099', 's5']);
+    signers.give(n, 'a', 1);
+  }
+  expectPlain(state, signers, ['s1099', 's5']);
 });
 
 test('one that is too long to count takes nothing from those behind it', () => {
@@ -163,7 +202,7 @@ test('one that is too long to count takes nothing from those behind it', () => {
   expect(signersOf(signers.books.state, 1, keyOf('a')).counted).toHaveLength(5);
   signers.give(1, 'a', 90);
   expect(signersOf(signers.books.state, 1, keyOf('a')).counted).toHaveLength(4);
-  expectPlain(signers.books.state, ['s0', 's1', 's4']);
+  expectPlain(signers.books.state, signers, ['s0', 's1', 's4']);
 });
 
 /** A ledger where who is in a circle may do everything, as may the key `a`, by the first of its signers. */

@@ -144,7 +144,7 @@ export class Carrier {
 
 /** The signers of one key. */
 interface Carriers {
-  /** Those that count, first made first: of many some, of long ones those that fit. */
+  /** Those that count, who came to carry it first: of many some, of long ones those that fit. */
   readonly counted: readonly Carrier[];
   /** The one of this handle, whether it counts or not; null where there is none. */
   named(handle: string): Carrier | null;

@@ -21,7 +21,7 @@ export class SignersOfKey {
   readonly ledger: number;
   readonly #hash: number;
   readonly #wanted: number;
-  /** Places of those whose rows come first, by their rows; some may have been given up. No other row comes before their last. */
+  /** Places of those that came to carry it first, in that order; some may have been given up. No other came before their last. */
   #first: readonly number[] = NONE;
   /** Whether they are all there are. */
   #isWhole = true;
@@ -43,7 +43,7 @@ export class SignersOfKey {
     return this.#first.length + this.#marks.length;
   }
 
-  /** Rows of those that were made first, in that order, as far as they are wanted. */
+  /** Rows of those that came to carry it first, in that order, as far as they are wanted. */
   first(state: State): number[] {
     const entering = this.#entering(state);
     if (entering.length > 0) this.#keep(state, [...this.#kept(state, this.#first.length), ...entering]);
@@ -81,7 +81,7 @@ export class SignersOfKey {
     const rows = this.#rowsIn(state, fresh);
     if (this.#isWhole) return rows;
     const last = state.order.get(this.#first.at(-1)!);
-    return rows.filter((row) => row <= last);
+    return rows.filter((row) => order(state, row, last) <= 0);
   }
 
   /** Nodes of the index that are newer than this one, the newest first. */
@@ -112,11 +112,25 @@ export class SignersOfKey {
   }
 
   /** Remembers the first of these rows. */
-  #keep({ rows }: State, all: readonly number[]): void {
+  #keep(state: State, all: readonly number[]): void {
     const sorted = Uint32Array.from(all).sort();
+    // Most have the key they were made with, and are in order by now.
+    if (state.rekeyed.size > 0) sorted.sort((one, other) => order(state, one, other));
     if (sorted.length > FIRST_MAX) this.#isWhole = false;
-    this.#first = Array.from(sorted.subarray(0, FIRST_MAX), (row) => rows.place.get(row));
+    this.#first = Array.from(sorted.subarray(0, FIRST_MAX), (row) => state.rows.place.get(row));
   }
+}
+
+/**
+ * Below 0 where the signer in row `one` came to have its key before that in row `other`: when it was made, or when that was
+ * given to it. Else whoever may change old signers could give them the key of one that is younger, and take its place.
+ */
+function order({ rekeyed }: State, one: number, other: number): number {
+  const [first, second] = [rekeyed.get(one), rekeyed.get(other)];
+  // What came with the key so many rows there are stands between the last of these and the next.
+  const difference =
+    (first === undefined ? one + 0.5 : first.rows) - (second === undefined ? other + 0.5 : second.rows);
+  return difference === 0 && first !== undefined && second !== undefined ? first.at - second.at : difference;
 }
 
 const NONE: readonly number[] = [];
