@@ -41,6 +41,11 @@ export function isConsent(words: Words): boolean {
   return !isOfElse(words) && !isRefused(words);
 }
 
+/** And takes back that its key has asked for it. */
+export function isRefusing(words: Words): boolean {
+  return !isOfElse(words) && isRefused(words);
+}
+
 /** Of a leg, or of labels alone. */
 function isOfElse(words: Words): boolean {
   return words.handle !== undefined || isOfLabels(words);

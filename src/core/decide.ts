@@ -22,7 +22,7 @@ import {
 import { countKey, LEDGERS_KEPT, STATUSES_KEPT, STATUSES_MAX } from './counts.ts';
 import { type CreateEntry, type Entry, EntryType, type ProofEntry, type TokenEntry } from './entry.ts';
 import { findHandle, findLuid } from './finding.ts';
-import { beginIntent, isAwaited, stepByCall, stepByProof } from './intents.ts';
+import { beginIntent, stepByCall, stepByProof, wordAwaited } from './intents.ts';
 import { KINDS, Kind, kindRow } from './kinds.ts';
 import { judgeLabels } from './labels.ts';
 import { memberHandle } from './memberships.ts';
@@ -51,6 +51,8 @@ const ADDED_SIZE_MAX = 4 * 1024 * 1024;
  * those who are to agree one by one never could.
  */
 const AWAITED_SIZE_MAX = 2 * ADDED_SIZE_MAX;
+/** And with what those say who take back that they have agreed: each of them once, for nobody agrees any more. */
+const REFUSED_SIZE_MAX = 3 * ADDED_SIZE_MAX;
 /** Of a proof that moves its intent, or is one of those it waits for, where there is no room for more. */
 const MOVING_SIZE_MAX = 4096;
 
@@ -370,7 +372,8 @@ function filledUp(state: State, { kind, proof }: ProofCommand, record: RecordVie
   for (const each of record.added) if (each.type === EntryType.proof) all += proofSize(each.proof);
   if (all <= ADDED_SIZE_MAX) return null;
   const isIntent = kind === Kind.intent;
-  if (isIntent && isShort && all <= AWAITED_SIZE_MAX && isAwaited(state, record, proof)) return null;
+  const word = isIntent && isShort && all <= REFUSED_SIZE_MAX ? wordAwaited(state, record, proof) : null;
+  if (word === 'no' || (word === 'yes' && all <= AWAITED_SIZE_MAX)) return null;
   const end = isIntent ? '' : '; a new version begins without them';
   return refuse('record.invalid', `The record has as many proofs as it can take${end}`);
 }

@@ -10,10 +10,20 @@
  * aside. Committed and aborted ones wait only for bridges to say that they have done the same.
  */
 import { type Caller, GRANTED, isGranted, isGrantedAll } from './access/index.ts';
-import { includesBytes } from './bytes.ts';
+import { equalBytes, includesBytes } from './bytes.ts';
 import { type Attempt, brings, clear, WAITING } from './clearing.ts';
 import type { CreateCommand, LegCommand, ProofCommand } from './command.ts';
-import { askingKeys, commandOf, isConsent, REPORTS, type Words, wasConsent, willingIn, wordsOf } from './consent.ts';
+import {
+  askingKeys,
+  commandOf,
+  isConsent,
+  isRefusing,
+  REPORTS,
+  type Words,
+  wasConsent,
+  willingIn,
+  wordsOf,
+} from './consent.ts';
 import { type FirstWaiting, Queue } from './due-ledgers.ts';
 import {
   EntryType,
@@ -109,13 +119,25 @@ function anew(state: State, { entry }: RecordView, { ledger, moment }: OpenInten
   return { ledger, sheet: drawUp(state, ledger, briefOf(content.value)), content, caller, moment, company: null };
 }
 
-/** Whether the intent waits for this proof, among others: its key has a permission that is missing, and asks for it now. */
-export function isAwaited(state: State, record: RecordView, { public: key, custom }: StoredProof): boolean {
+/**
+ * What the intent hears by this proof of somebody it waits for: `yes`, a permission that is missing, or `no`, that one is to
+ * be missing which others need no more than join; null where it is neither, nor news.
+ */
+export function wordAwaited(
+  state: State,
+  record: RecordView,
+  { public: key, custom }: StoredProof,
+): 'yes' | 'no' | null {
   const open = state.open.get(record.row);
-  if (open === undefined || open.status !== 'pending' || open.isHolding || !isConsent(wordsOf(custom))) return false;
-  const keys = askingKeys(record, null);
-  if (includesBytes(keys, key)) return false;
-  return brings(state, anew(state, record, open, { keys, bearer: null }), { keys: [key], bearer: null });
+  if (open === undefined || open.status !== 'pending' || open.isHolding) return null;
+  const words = wordsOf(custom);
+  const asking = askingKeys(record, null);
+  const isTakenBack = includesBytes(asking, key);
+  if (isTakenBack ? !isRefusing(words) : !isConsent(words)) return null;
+  const keys = asking.filter((other) => !equalBytes(other, key));
+  const isNeeded = brings(state, anew(state, record, open, { keys, bearer: null }), { keys: [key], bearer: null });
+  if (!isNeeded) return null;
+  return isTakenBack ? 'no' : 'yes';
 }
 
 /**

@@ -69,6 +69,14 @@ describe('a missing permission', () => {
     expect(isTaken(luz, { status: 'created' })).toBe(true);
     expect(isTaken(luz, { status: 'committed' }), 'who has said so already').toBe(false);
     expect(isTaken(stranger, null)).toBe(false);
+    // Who has agreed may take it back, or would pay by the signature of another.
+    expect(isTaken(luz, { status: 'declined', text: 'x'.repeat(4096) }), 'a long one').toBe(false);
+    expect(isTaken(luz, { status: 'declined' })).toBe(true);
+    expect(isTaken(luz, { status: 'rejected' }), 'who has taken it back already').toBe(false);
+    expect(isTaken(stranger, { status: 'declined' }), 'who has nothing to take back').toBe(false);
+    expect(sign(books, waiting, ana, { status: 'pending' })).toBe('pending');
+    expect(isTaken(ana, { action: 'reject' })).toBe(true);
+    expect(isTaken(luz, { status: 'prepared' })).toBe(true);
     expect(sign(books, waiting, ana, null)).toBe('completed');
   });
 
