@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
-import type { IntentEntry } from '../../src/core/entry.ts';
+import { EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
@@ -78,6 +78,29 @@ describe('a missing permission', () => {
     expect(isTaken(ana, { action: 'reject' })).toBe(true);
     expect(isTaken(luz, { status: 'prepared' })).toBe(true);
     expect(sign(books, waiting, ana, null)).toBe('completed');
+  });
+
+  test('comes by a circle that a wallet names behind many others, though thousands of strangers have agreed', () => {
+    const { books, waiting } = waitForBoth();
+    const { state } = books;
+    const circles = Array.from({ length: 12 }, (_, n) => `c${n}`);
+    const make = (kind: Kind, value: Record<string, unknown>) => books.create(kind, value, 2, GRANTED);
+    for (const handle of circles) make(Kind.circle, { handle });
+    make(Kind.signer, { handle: 'luz', public: Buffer.from(luz).toString('base64'), format: 'ed25519-raw' });
+    make(Kind.signer, { handle: 'eve', public: Buffer.from(stranger).toString('base64'), format: 'ed25519-raw' });
+    make(Kind['circle-signer'], { circle: 'c11', signer: 'luz' });
+    const access = circles.map((circle) => ({ action: 'spend', signer: { $circle: circle } }));
+    books.update(Kind.wallet, 'b', { handle: 'b', access }, 2);
+    const row = findLuid(state, 2, Kind.intent, waiting.luid);
+    const base = { ledger: 2, kind: Kind.intent, luid: waiting.luid, handle: 'waits', moment: books.moment, row };
+    for (let n = 0; n < 8000; n++) {
+      const key = createHash('sha256').update(`stranger ${n}`).digest();
+      const proof = { public: key, result: createHash('sha512').update(key).digest(), custom: null };
+      books.settle({ type: EntryType.proof, ...base, proof, status: null });
+    }
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    expect(sign(books, waiting, stranger, null)).toBe('pending');
+    expect(sign(books, waiting, luz, null)).toBe('completed');
   });
 
   test.each(['created', 'pending', 'prepared', 'committed', 'completed'])('comes with the status %s', (status) => {

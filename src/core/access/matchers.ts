@@ -83,6 +83,8 @@ export class SignerTest {
   readonly isAny: boolean;
   /** Whether the key alone decides, as long as signers and circles stay what they are: no owner is asked for. */
   readonly isFixed: boolean;
+  /** Keys that pass by themselves. */
+  readonly keys: readonly Uint8Array[];
   readonly #key: Uint8Array | null;
   /** Where there are several: most lists name one key, and there can be many lists. */
   readonly #keys: KeyMap<true> | null;
@@ -92,12 +94,23 @@ export class SignerTest {
     const matches = alternatives(json).map(compileSigner);
     const keys = matches.flatMap(({ isPlain, key }) => (isPlain && key !== null ? [key] : []));
     this.isAny = matches.some(({ isPlain, key }) => isPlain && key === null);
+    this.keys = keys;
     this.#key = keys[0] ?? null;
     this.#keys = keys.length < 2 ? null : keysOf(keys);
     this.#others = matches.filter(({ isPlain }) => !isPlain);
     this.isFixed = this.#others.every(
       ({ json: { $record, $ledger } }) => $record === undefined && $ledger === undefined,
     );
+  }
+
+  /** Whether somebody may pass for what their record as a signer says, or by owning the record in question or the ledger. */
+  get asks(): { readonly signer: boolean; readonly owner: boolean; readonly ledgerOwner: boolean } {
+    const others = this.#others;
+    return {
+      signer: others.some(({ isRecorded }) => isRecorded),
+      owner: others.some(({ json }) => json.$record !== undefined),
+      ledgerOwner: others.some(({ json }) => json.$ledger !== undefined),
+    };
   }
 
   /** Whether no record of a signer is asked for. */
@@ -113,7 +126,8 @@ export class SignerTest {
   }
 }
 
-function keysOf(keys: readonly Uint8Array[]): KeyMap<true> {
+/** A set of keys. */
+export function keysOf(keys: readonly Uint8Array[]): KeyMap<true> {
   const map = new KeyMap<true>();
   for (const key of keys) if (map.get(key) === undefined) map.add(key, true);
   return map;

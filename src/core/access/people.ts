@@ -83,6 +83,11 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
   return facts.carriers(state, epoch);
 }
 
+/** Whether any of them may: others are found with those, where their keys have one hash. */
+export function isSomebodys(state: State, ledger: number, key: Uint8Array): boolean {
+  return signersOf(state, ledger, key) !== NOBODY;
+}
+
 /** What is known of a key in a ledger. */
 class KeyFacts {
   readonly #key: string;

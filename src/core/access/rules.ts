@@ -27,6 +27,7 @@ import {
   BearerTest,
   EFFORT_MAX,
   giveBack,
+  keysOf,
   type OneOrIn,
   type Scene,
   type SignerJson,
@@ -34,6 +35,7 @@ import {
   setAside,
 } from './matchers.ts';
 import type { AccessMemo } from './memo.ts';
+import { isSomebodys } from './people.ts';
 
 export interface RuleJson {
   action: OneOrIn<string>;
@@ -123,6 +125,59 @@ const KEPT_KEYS_MAX = 65_536;
 const KEPT_KEY_WORDS = 16;
 const FOUND_WORDS = 16;
 
+/**
+ * So many keys signed no body: they are of those who have agreed to an intent that waits, most of them strangers perhaps. They
+ * would leave a share of the effort to each other that is enough for nobody, so of so many those alone are asked for of
+ * whom a rule may speak.
+ */
+const MANY_KEYS_MIN = 256;
+/** The effort of looking at one of them: whether it is there, and whether it owns something. */
+const OWNER_EFFORT = 2;
+
+/** Many keys, made ready to be asked for. */
+interface Crowd {
+  readonly state: Scene['state'];
+  readonly ledger: number;
+  readonly epoch: number;
+  readonly all: KeyMap<true>;
+  /** Those that a signer of the ledger carries. */
+  readonly somebodys: readonly Uint8Array[];
+}
+
+/** As long as somebody holds the keys: thousands of claims may ask for them. */
+const crowds = new WeakMap<readonly Uint8Array[], Crowd>();
+
+function crowdOf(keys: readonly Uint8Array[], { state, ledger }: Scene): Crowd {
+  const epoch = state.memo.peopleEpoch(ledger);
+  const known = crowds.get(keys);
+  if (known?.state === state && known.ledger === ledger && known.epoch === epoch) return known;
+  const somebodys = keys.filter((key) => isSomebodys(state, ledger, key));
+  const made = { state, ledger, epoch, all: keysOf(keys), somebodys };
+  crowds.set(keys, made);
+  return made;
+}
+
+/** Of which keys some rules may speak: these, or whatever is asked for. */
+interface Known {
+  readonly isAny: boolean;
+  readonly keys: readonly Uint8Array[];
+  readonly signer: boolean;
+  readonly owner: boolean;
+  readonly ledgerOwner: boolean;
+}
+
+function knownTo(rules: readonly Rule[]): Known {
+  const tests = rules.flatMap(({ signer }) => (signer === null ? [] : [signer]));
+  const asks = tests.map((test) => test.asks);
+  return {
+    isAny: tests.some(({ isAny }) => isAny),
+    keys: tests.flatMap(({ keys }) => keys),
+    signer: asks.some(({ signer }) => signer),
+    owner: asks.some(({ owner }) => owner),
+    ledgerOwner: asks.some(({ ledgerOwner }) => ledgerOwner),
+  };
+}
+
 /** The rules of a list that speak of one action on one target. */
 class Found {
   /** Whether one of them asks nothing of anybody: the usual open ledger. */
@@ -136,6 +191,7 @@ class Found {
   readonly #narrow: readonly Rule[];
   readonly #kept: KeyMap<Answer> | null;
   readonly #place: Place;
+  #known: Known | null = null;
   #epoch = -1;
   #ledger = -1;
   /** The first of somebody's keys that passes by itself, or how many they are, as long as somebody holds them. */
@@ -161,14 +217,32 @@ class Found {
    * Whether any of them grants the action. What costs least is asked first, and of several keys each has its share of the
    * effort: strangers may have signed too, and what they are known by must not take from others what these may do.
    */
-  grants(action: number, { keys, bearer }: Caller, scene: RecordScene): boolean {
-    for (const rule of this.#unsigned) if (holds(rule, action, keys, bearer, scene)) return true;
+  grants(action: number, { keys: all, bearer }: Caller, scene: RecordScene): boolean {
+    for (const rule of this.#unsigned) if (holds(rule, action, all, bearer, scene)) return true;
+    const keys = all.length < MANY_KEYS_MIN ? all : this.#knownOf(all, scene);
     if (this.#kept !== null && this.#signed.length === 0 && this.#place !== 'record') {
-      const first = this.#firstOf(keys, this.#kept, scene);
-      if (first < keys.length) return true;
+      const first = this.#firstOf(all, this.#kept, scene);
+      if (first < all.length) return true;
     } else if (this.#asksEach(action, keys, bearer, scene)) return true;
     for (const rule of this.#narrow) if (holds(rule, action, keys, bearer, scene)) return true;
     return false;
+  }
+
+  /** Of very many keys those of which one of the rules may speak. */
+  #knownOf(keys: readonly Uint8Array[], scene: RecordScene): readonly Uint8Array[] {
+    this.#known ??= knownTo(this.all);
+    const { isAny, keys: named, signer, owner, ledgerOwner } = this.#known;
+    if (isAny) return keys;
+    const { all, somebodys } = crowdOf(keys, scene);
+    const { effort } = scene;
+    effort.left -= named.length;
+    const found = named.filter((key) => all.get(key) === true);
+    if (signer) found.push(...somebodys);
+    if (!owner && !ledgerOwner) return found;
+    effort.left -= OWNER_EFFORT * keys.length;
+    const owns = (key: Uint8Array) => (owner && scene.isOwner(key)) || (ledgerOwner && scene.isLedgerOwner(key));
+    for (const key of keys) if (owns(key)) found.push(key);
+    return found;
   }
 
   #firstOf(keys: readonly Uint8Array[], kept: KeyMap<Answer>, scene: RecordScene): number {
