@@ -34,17 +34,64 @@ export class Member {
 /** Characters of the members that a shelf keeps where there is room: of texts, and of each sort of values. */
 const SHELF_CHARS_MAX = 16 * 1024 * 1024;
 
-/** Members of which there may be very many, each of a record that may be large: those asked for lately. */
+/**
+ * Members of which there may be very many, each of a record that may be large: those asked for lately. They lie by the entry
+ * whose events show them, since all of an entry are forgotten at once.
+ */
 export class Shelf {
-  readonly texts: Recent<object, string>;
-  readonly bare: Recent<object, Parsed>;
-  readonly sealed: Recent<object, Parsed>;
+  readonly texts: Board<string>;
+  readonly bare: Board<Parsed>;
+  readonly sealed: Board<Parsed>;
 
   constructor(cacheShare: number) {
     const max = SHELF_CHARS_MAX * cacheShare;
-    this.texts = new Recent(max, (text) => text.length);
-    this.bare = new Recent(max, ({ size }) => size);
-    this.sealed = new Recent(max, ({ size }) => size);
+    this.texts = new Board(max, (text) => text.length);
+    this.bare = new Board(max, ({ size }) => size);
+    this.sealed = new Board(max, ({ size }) => size);
+  }
+
+  /** Nobody has this entry's events any more: nobody can ask for their members. */
+  forget(entry: object): void {
+    for (const board of [this.texts, this.bare, this.sealed]) board.forget(entry);
+  }
+}
+
+/** What was made of the members of one entry, and how many characters that was. */
+interface Pile<V> {
+  readonly made: Map<object, V>;
+  size: number;
+}
+
+/** What was made of members in one way. */
+class Board<V> {
+  readonly #max: number;
+  readonly #sizeOf: (value: V) => number;
+  readonly #piles: Recent<object, Pile<V>>;
+
+  constructor(max: number, sizeOf: (value: V) => number) {
+    this.#max = max;
+    this.#sizeOf = sizeOf;
+    this.#piles = new Recent(max, ({ size }) => size);
+  }
+
+  get(entry: object, member: object): V | undefined {
+    return this.#piles.get(entry)?.made.get(member);
+  }
+
+  set(entry: object, member: object, value: V): void {
+    const size = this.#sizeOf(value);
+    const pile = this.#piles.get(entry) ?? { made: new Map<object, V>(), size: 0 };
+    // Half of the room is one entry's at most: then it begins anew, as if it were its first.
+    const isFull = pile.size + size > this.#max / 2;
+    if (isFull) pile.made.clear();
+    pile.made.set(member, value);
+    this.#piles.delete(entry);
+    pile.size = isFull ? size : pile.size + size;
+    this.#piles.set(entry, pile);
+  }
+
+  forget(entry: object): void {
+    this.#piles.delete(entry);
   }
 }
 
@@ -57,24 +104,29 @@ interface Parsed {
 /** A member that is made again where its shelf has no room for it: ten thousand wallets of a megabyte are not kept. */
 class ShelvedMember extends Member {
   readonly #shelf: Shelf;
+  readonly #entry: object;
 
-  constructor(make: (sealer: Sealer | null) => string, shelf: Shelf) {
+  constructor(make: (sealer: Sealer | null) => string, shelf: Shelf, entry: object) {
     super(make);
     this.#shelf = shelf;
+    this.#entry = entry;
   }
 
   override text(sealer: Sealer): string {
-    const { texts } = this.#shelf;
-    const text = texts.get(this) ?? this.make(sealer);
-    texts.set(this, text);
-    return text;
+    return this.#kept(this.#shelf.texts, () => this.make(sealer));
   }
 
   override value(sealer: Sealer | null): unknown {
     const values = sealer === null ? this.#shelf.bare : this.#shelf.sealed;
-    const parsed = values.get(this) ?? this.#parse(sealer);
-    values.set(this, parsed);
-    return parsed.value;
+    return this.#kept(values, () => this.#parse(sealer)).value;
+  }
+
+  #kept<V>(board: Board<V>, make: () => V): V {
+    const known = board.get(this.#entry, this);
+    if (known !== undefined) return known;
+    const made = make();
+    board.set(this.#entry, this, made);
+    return made;
   }
 
   #parse(sealer: Sealer | null): Parsed {
@@ -92,11 +144,19 @@ function viewAt(state: State, row: number, address: number): (sealer: Sealer | n
   return (sealer) => viewText(recordAt(state, row, address), sealer);
 }
 
-/** Members for the records that events of one entry show, one for each record; that of the intent is in all of them. */
-export function membersAt(state: State, intent: number, address: number, shelf: Shelf): (row: number) => Member {
+/**
+ * Members for the records that events of one entry show, one for each record; that of the intent is in all of them. On the
+ * shelf they lie by `entry`.
+ */
+export function membersAt(
+  state: State,
+  entry: { readonly row: number; readonly address: number },
+  shelf: Shelf,
+): (row: number) => Member {
+  const { row: intent, address } = entry;
   const made = new Map([[intent, memberAt(state, intent, address)]]);
   return (row) => {
-    const known = made.get(row) ?? new ShelvedMember(viewAt(state, row, address), shelf);
+    const known = made.get(row) ?? new ShelvedMember(viewAt(state, row, address), shelf, entry);
     made.set(row, known);
     return known;
   };

@@ -240,7 +240,7 @@ function* creditsOf(
   const { row, address, entry } = placed;
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
   const meant = meaningsOf(state, address, entry);
-  const shown = membersAt(state, row, address, shelf);
+  const shown = membersAt(state, placed, shelf);
   for (let index = Math.max(0, from - FIRST_CREDIT); index < claims.length; index++) {
     const claim = claims[index]!;
     if (claim.target === undefined || claim.action === 'limit') continue;
@@ -267,7 +267,7 @@ function* limitsOf(
   const { row, address, entry } = placed;
   const { limits } = entry.outcome;
   const { claims } = dataOf(recordAt(state, row, address).entry) as { claims: Claim[] };
-  const shown = membersAt(state, row, address, shelf);
+  const shown = membersAt(state, placed, shelf);
   const first = FIRST_CREDIT + claims.length;
   for (let i = LIMIT_WIDTH * Math.max(0, from - first); i < limits.length; i += LIMIT_WIDTH) {
     const [wallet, symbol, metric, amount] = limits.slice(i, i + LIMIT_WIDTH) as [number, number, number, number];

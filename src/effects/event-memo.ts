@@ -64,9 +64,16 @@ export class EventMemo {
     const { seq } = placed;
     const known = this.#known.get(seq) ?? { placed, bySignal: new Map(), byIndex: new Map() };
     this.#known.delete(seq);
-    if (this.#known.size >= ENTRIES_MAX) this.#known.delete(this.#known.keys().next().value!);
+    if (this.#known.size >= ENTRIES_MAX) this.#forgetOldest();
     this.#known.set(seq, known);
     return known;
+  }
+
+  /** What its events show goes too: whoever asks for them again gets others. */
+  #forgetOldest(): void {
+    const [seq, { placed }] = this.#known.entries().next().value!;
+    this.#known.delete(seq);
+    this.#shelf.forget(placed);
   }
 
   *#events({ placed, bySignal, byIndex }: Known, signal: string): Generator<LedgerEvent, void, void> {

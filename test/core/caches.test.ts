@@ -65,9 +65,11 @@ test('what events show', () => {
     [1 / 32, false],
   ] as const) {
     const { texts } = new Shelf(cacheShare);
+    const [entry, other] = [{}, {}];
     const keys = Array.from({ length: 100 }, () => ({}));
-    for (const key of keys) texts.set(key, 'x'.repeat(50_000));
-    expect(texts.get(keys[0]!) !== undefined).toBe(isKept);
+    for (const key of keys) texts.set(entry, key, 'x'.repeat(50_000));
+    expect(texts.get(entry, keys[0]!) !== undefined).toBe(isKept);
+    expect(texts.get(other, keys[0]!)).toBeUndefined();
   }
 });
 

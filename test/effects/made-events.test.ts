@@ -5,7 +5,10 @@ import { nameAt } from '../../src/core/past.ts';
 import { readRow } from '../../src/core/records.ts';
 import { EventMemo } from '../../src/effects/event-memo.ts';
 import { allEvents, eventsOf, type Placed, placedAt } from '../../src/events.ts';
+import { keyPairFromSecret } from '../../src/proof/keys.ts';
+import { Sealer } from '../../src/proof/sealer.ts';
 import { Books, issue, limit } from '../core/books.ts';
+import { heldBytes } from '../support/collect.ts';
 
 const CLAIMS = 500;
 
@@ -85,6 +88,28 @@ describe('a memo of events', () => {
       expect([...memo.of(memo.placedAt(seq)!, 'wallet-created')][0]).toBe(made.get(seq));
     }
     expect(memo.at(oldest, 0)).not.toBe(made.get(oldest));
+  });
+
+  test('keeps nothing of what others showed', () => {
+    const books = Books.open().symbols('usd');
+    books.create(Kind.wallet, { handle: 'a', custom: { note: 'x'.repeat(5000) } });
+    for (let n = 0; n < 500; n++) books.intent(issue('a', n + 1));
+    const memo = new EventMemo(books.state);
+    const sealer = new Sealer(keyPairFromSecret(new Uint8Array(32).fill(9)));
+    const look = (from: number, to: number) => {
+      for (let seq = from; seq <= to; seq++) {
+        const placed = memo.placedAt(seq)!;
+        for (const { members } of memo.of(placed, 'balance-received')) {
+          members.wallet!.text(sealer);
+          members.wallet!.value(null);
+        }
+      }
+    };
+    const { length } = books.state.log;
+    look(length - 499, length - 400);
+    const before = heldBytes();
+    look(length - 399, length);
+    expect(heldBytes() - before).toBeLessThan(1e6);
   });
 });
 
