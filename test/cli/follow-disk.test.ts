@@ -254,6 +254,18 @@ describe('the end of a copy', () => {
     expect(names).toEqual(hasEmpty ? [empty, file] : [file]);
   });
 
+  test('that was begun by a server whose first write never ended is one with nothing in it', async () => {
+    const { house, url } = await copied();
+    for (const left of [0, 20, 3000]) {
+      const disk = new FakeDisk(1);
+      disk.mkdir(COPY);
+      disk.put(join(COPY, segmentName(1)), Buffer.alloc(left));
+      const copy = await followOnce(disk, url);
+      copy.close();
+      expect(differencesOf(booksIn(disk).state, house.state), `${left} bytes`).toEqual([]);
+    }
+  });
+
   test('that goes on elsewhere while it is read is one, and goes on from there', async () => {
     for (let nth = 1; nth <= 6; nth++) {
       const { house, url, disk, copy } = await copied('one');

@@ -144,10 +144,12 @@ export class Copy {
         if (torn !== null) throw new DamageError(join(directory, file), byte, NOT_PUT_BACK);
       }
     }
-    if (position.byte === SEGMENT_HEADER_BYTES) return this.#readEndBefore(position.file!);
+    // Of a server whose first write never ended: there was one segment, with nothing in it, and that is gone.
+    if (position.file === null) return;
+    if (position.byte === SEGMENT_HEADER_BYTES) return this.#readEndBefore(position.file);
     this.#syncLast(position);
     this.#end = position;
-    this.#hold(position.file!);
+    this.#hold(position.file);
   }
 
   /**
