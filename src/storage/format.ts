@@ -45,7 +45,8 @@
  * does not fit (a flipped bit in the length moves the end, so it is found like any other). One write makes
  * one frame, and none is begun before the one before it is synced. So where such bytes are the last thing
  * in the last segment they are a torn tail: a frame nobody was told about. Where a whole frame with a
- * higher seq follows, or another segment, they are damage: something that had been synced is gone. A whole
+ * higher seq follows, or the head of a later one, or another segment, they are damage: something that had been synced is
+ * gone. A whole
  * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
@@ -278,6 +279,19 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
     return 'a frame without a signature';
   }
   return '';
+}
+
+/**
+ * Whether the head of a frame lies at `from`, whatever has become of the rest of it: its marks, which nothing else has, and
+ * numbers that agree. It is read into `head` then.
+ */
+export function isFrameHead(bytes: Buffer, from: number, head: FrameHead): boolean {
+  if (frameBytesAt(bytes, from, FRAME_BYTES_MAX) === 0) return false;
+  head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
+  head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
+  head.moment = readSafe(bytes, from + MOMENT_AT + 1);
+  const elements = bytes.readUInt32BE(from + PAYLOAD_AT + 1);
+  return elements === RIM_ELEMENTS + head.count && head.moment <= MOMENT_MAX && hasNumbers(head);
 }
 
 /** An integer of at most 2^53 - 1 as u64. */

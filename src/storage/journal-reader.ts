@@ -33,7 +33,7 @@ import { type AheadOptions, FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
 import { CodecError } from './msgpack.ts';
 import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
-import { endOfBytes, type Frame, findFrame, Window, wholeFrame } from './window.ts';
+import { endOfBytes, type Frame, findFrame, findLaterHead, Window, wholeFrame } from './window.ts';
 
 /** What is said of a whole frame, or snapshot, that another key has signed, or none. */
 export const NOT_SIGNED = 'not signed by this server';
@@ -401,7 +401,7 @@ function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void
 
 /**
  * No whole frame at `at`. Zeros up to the end are room for frames to come, in any segment. Else it is a torn tail where
- * nothing whole comes after, and damage where something does.
+ * nothing whole comes after, and none was begun that is not the next one, and damage where something does.
  */
 function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void {
   const path = join(run.directory, segment.file);
@@ -411,5 +411,8 @@ function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void
   if (!isLast) throw new DamageError(path, at, 'no whole frame, and another segment follows');
   const next = findFrame(window, at + 1, run.result.position.seq);
   if (next !== -1) throw new DamageError(path, at, `no whole frame, but one follows at byte ${next}`);
+  // None is begun before the one before it is synced: what is spoilt here was acknowledged, though the next was torn.
+  const begun = findLaterHead(window, at + 1, run.result.position.seq);
+  if (begun !== -1) throw new DamageError(path, at, `no whole frame, but a later one was begun at byte ${begun}`);
   run.result.torn = { file: segment.file, byte: at, bytes: end - at };
 }

@@ -3,7 +3,7 @@
  * has left of one.
  */
 import { type DiskFile, readAll } from './disk.ts';
-import { FRAME_HEAD_BYTES, type FrameHead, frameBytesAt, frameWhole, readFrameHead } from './format.ts';
+import { FRAME_HEAD_BYTES, type FrameHead, frameBytesAt, frameWhole, isFrameHead, readFrameHead } from './format.ts';
 import type { OutlineNotes } from './outline.ts';
 
 /** A whole frame, bytes[from, to); the digests of its entries and notes of them where somebody has made them. */
@@ -69,6 +69,20 @@ export function findFrame(window: Window, start: number, seq: number): number {
     if (frame === null) continue;
     readFrameHead(frame.bytes, frame.from, frame.to, head);
     if (head.firstSeq > seq) return at;
+  }
+  return -1;
+}
+
+/**
+ * Where a frame was begun that is not the next one behind entry `seq` but a later one, at byte `start` or later, or -1: its
+ * head is enough, the rest of it need not have come.
+ */
+export function findLaterHead(window: Window, start: number, seq: number): number {
+  const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
+  for (let at = start; at < window.size; at++) {
+    const from = window.load(at, FRAME_HEAD_BYTES);
+    if (from === -1) break;
+    if (isFrameHead(window.bytes, from, head) && head.firstSeq > seq + 1) return at;
   }
   return -1;
 }

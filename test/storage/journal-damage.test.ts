@@ -155,6 +155,21 @@ test('noise or old bytes behind the last frame, or among the zeros there: cut', 
   }
 });
 
+test('a frame that was spoilt is damage where one was begun behind it, however little came to be of that', () => {
+  const [spoilt, begun] = [spans.at(-2)!, last];
+  expect(begun.file).toBe(spoilt.file);
+  const content = files.get(last.file)!;
+  for (const size of [begun.byte + FRAME_HEAD_BYTES, begun.byte + 200, content.length - 1]) {
+    for (const bytes of [1, 2, 40]) {
+      const disk = changed(last.file, (whole) => {
+        for (let at = 0; at < bytes; at++) whole[spoilt.byte + FRAME_HEAD_BYTES + at]! ^= 0x11;
+      });
+      disk.put(last.file, Buffer.concat([disk.bytesOf(last.file).subarray(0, size), Buffer.alloc(5000)]));
+      expect(outcome(disk), `${bytes} bytes, up to ${size}`).toMatchObject({ file: spoilt.file, byte: spoilt.byte });
+    }
+  }
+});
+
 test('zeros behind the last frame of any segment are room: left as they are, and written over', async () => {
   for (const [file, content] of files) {
     const disk = diskWith(file, Buffer.concat([content, Buffer.alloc(70_000)]));
