@@ -69,6 +69,35 @@ describe('a copy that is begun', () => {
     }
   });
 
+  test.each([
+    ['and not the newest segment that is here', 8],
+    ['and its newest segment shorter than it is here', 1],
+  ])('again, of books that became an older copy meanwhile %s, keeps what they lost', async (_how, count) => {
+    const first = await lived('whole');
+    const older = new FakeDisk(2);
+    older.mkdir(DIRECTORY);
+    for (const name of first.disk.readdir(DIRECTORY))
+      if (!name.startsWith('lock')) older.put(join(DIRECTORY, name), first.disk.bytesOf(join(DIRECTORY, name)));
+    for (let n = 0; n < count; n++) await moves(first, `lost-${n}`);
+    let asked = 0;
+    const breaks = await between((await openTo(first)).url, (path, body) =>
+      path.startsWith('/books/journal') && asked++ > 0 ? 1 : body,
+    );
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
+    await expect(copy.begin(sourceOf(breaks))).rejects.toThrow(AwayError);
+    const left = () => filesOf(disk).map((name) => [name, disk.bytesOf(join(COPY, name))]);
+    const before = left();
+    expect(before).toHaveLength(1);
+    const second = await House.open(older, { world: { ...first.world }, segmentBytesMax: 900 });
+    const source = sourceOf((await openTo(second)).url);
+    await expect(copy.begin(source)).rejects.toThrow(StrangeBooksError);
+    expect(left()).toEqual(before);
+    await catchUp(copy, sourceOf((await openTo(first)).url));
+    copy.close();
+    expect(differencesOf(booksIn(disk).state, first.state)).toEqual([]);
+  });
+
   test('is none while snapshots are missing that its journal does not go back behind', async () => {
     const house = await lived('pruned');
     const { url } = await openTo(house);

@@ -52,6 +52,8 @@ const NAME_BYTES_MAX = 1024;
 /** What a torn tail of a copy is. The server may have acknowledged it long ago. */
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
+const WENT = 'files of its books went while they were copied';
+
 /** What came of asking for more. */
 type Step = 'more' | 'nothing';
 
@@ -177,13 +179,17 @@ export class Copy {
     const { segments, snapshots } = await source.list();
     // What went there since an earlier try began goes here too: between two of them there must be no gap.
     for (const { file } of listSegments(this.#disk, this.directory)) {
-      if (!segments.includes(file)) this.#disk.unlink(join(this.directory, file));
+      if (segments.includes(file)) continue;
+      const last = await this.#lastOf(file);
+      // From the oldest on they go there. A later one that is here alone may be all that is left of its entries.
+      if (last !== null && file > (segments[0] ?? '')) throw otherThan(last.seq, file > segments.at(-1)!);
+      this.#disk.unlink(join(this.directory, file));
     }
     for (const name of segments.toReversed()) {
       if (!(await this.#leadsOn(name))) await this.#fetchSegment(source, name);
     }
     for (const name of snapshots) await this.#fetchSnapshot(source, name);
-    if (!this.#isWhole()) throw new AwayError('files of its books went while they were copied');
+    if (!this.#isWhole()) throw new AwayError(WENT);
     this.#readEnd();
   }
 
@@ -202,39 +208,83 @@ export class Copy {
   }
 
   /** The point of the books behind this entry, which ends a frame of a segment that is here; null where none does. */
-  async #pointAt(name: string, seq: number): Promise<Readonly<JournalPosition> | null> {
-    const disk: Disk = { ...this.#disk, readdir: () => [name] };
-    const breaks = new Breaks();
+  async #pointAt(name: string, seq: number, file = name): Promise<Readonly<JournalPosition> | null> {
     let point: JournalPosition | null = null;
+    await this.#readFrames(name, file, (frame) => {
+      if (frame.seq === seq) point = frame;
+      return point !== null;
+    });
+    return point;
+  }
+
+  /** The point behind the last frame of a segment that is here, as far as it is sound; null where it has none. */
+  async #lastOf(name: string): Promise<Readonly<JournalPosition> | null> {
+    let point: JournalPosition | null = null;
+    try {
+      await this.#readFrames(name, name, (frame) => {
+        point = frame;
+        return false;
+      });
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+    }
+    return point;
+  }
+
+  /** Goes through the frames of a segment, which lies in this file, until `visit` has seen enough. */
+  async #readFrames(name: string, file: string, visit: (point: JournalPosition) => boolean): Promise<void> {
+    const disk: Disk = {
+      ...this.#disk,
+      readdir: () => [name],
+      open: (_, mode) => this.#disk.open(join(this.directory, file), mode),
+    };
+    const breaks = new Breaks();
+    let isEnough = false;
     const steps = stepJournal(disk, this.directory, journalStart(disk, this.directory), {
       // What is here was looked at when it came.
       verifyFrame: () => null,
       onEntry() {},
       onFrame(frame) {
-        if (frame.seq === seq) point = frame;
+        isEnough = visit(frame);
       },
     });
     for (const _ of steps) {
-      if (point !== null) break;
+      if (isEnough) break;
       if (breaks.isDue) await breaks.take();
     }
-    return point;
   }
 
-  /** Fetches a segment as far as it goes, and looks at all of it. */
+  /** Fetches a segment as far as it goes, and looks at all of it. What is here of it goes once that is in what came. */
   async #fetchSegment(source: Source, name: string): Promise<void> {
     const [disk, path] = [this.#disk, join(this.directory, name)];
-    if (disk.exists(path)) disk.unlink(path);
+    const isHere = disk.exists(path);
     const fetched = await source.fetch(name, { from: 0, has: null, waits: false });
-    if (fetched.kind !== 'bytes') return;
+    if (fetched.kind === 'missing' && isHere) throw new AwayError(WENT);
     const chain = new FrameChain({ seq: segmentSeq(name) - 1, chain: null, moment: 0 }, this.#verify);
-    await writeTemporary(disk, path + TEMPORARY, (file) =>
-      copyFrames(name, 0, chain, fetched.chunks, (bytes, at) => writeAllLater(file, bytes, at)),
-    );
+    if (fetched.kind === 'bytes')
+      await writeTemporary(disk, path + TEMPORARY, (file) =>
+        copyFrames(name, 0, chain, fetched.chunks, (bytes, at) => writeAllLater(file, bytes, at)),
+      );
     // One without a frame comes when it has one.
-    if (chain.position.seq < segmentSeq(name)) return disk.unlink(path + TEMPORARY);
+    const hasFrames = chain.position.seq >= segmentSeq(name);
+    let keeps = false;
+    try {
+      if (isHere) await this.#checkSame(name, hasFrames ? chain.position.seq : 0);
+      keeps = hasFrames;
+    } finally {
+      if (fetched.kind === 'bytes' && !keeps) disk.unlink(path + TEMPORARY);
+    }
+    if (!keeps) return;
     this.#checkNext(name, chain.position);
     await this.#name(name);
+  }
+
+  /** What came of a segment, up to this entry, has what is here of it: that may be nowhere else any more. */
+  async #checkSame(name: string, seq: number): Promise<void> {
+    const last = await this.#lastOf(name);
+    if (last === null) return;
+    const there = seq < last.seq ? null : await this.#pointAt(name, last.seq, name + TEMPORARY);
+    if (there === null || !equalBytes(there.chain, last.chain)) throw otherThan(last.seq, seq < last.seq);
   }
 
   /** The segment that follows, which is here already, goes on where this one ends. */
@@ -448,6 +498,11 @@ function otherHistory(seq: number): StrangeBooksError {
   return new StrangeBooksError(
     `the books there have not the entry ${seq} that is here: they are of another history, or have changed there (\`ayni verify\` tells). Where an older copy was put there and went on, what it lost is here alone. ${GONE_OVER_FROM}`,
   );
+}
+
+/** The books there have not this entry that is here: they are shorter, or of another history. */
+function otherThan(seq: number, isShorter: boolean): StrangeBooksError {
+  return isShorter ? endsBefore(seq) : otherHistory(seq);
 }
 
 /** These may be books of a server, which others went over from. */
