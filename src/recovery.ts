@@ -28,6 +28,7 @@ import { endDamage } from './storage/known-end.ts';
 import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { ownLastSegment } from './storage/own-segment.ts';
 import { DamageError } from './storage/segments.ts';
+import { settleBooks } from './storage/settle.ts';
 import { SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
 import { damagedByte, type RefusedSnapshot, readSnapshots, type SnapshotRead } from './storage/snapshot-reader.ts';
@@ -63,6 +64,7 @@ interface Books extends Recovered {
 /** Brings the books up to what a server can go on with; see above. */
 export function recover(options: RecoveryOptions): Recovered {
   const recovered = mend(options);
+  settleBooks(options.disk, options.directory);
   // Not before the books are known to be sound: of damaged ones nothing goes.
   const left = removeHalfWritten(options.disk, options.directory);
   if (left.length === 0) return recovered;

@@ -139,6 +139,27 @@ describe('a copy that goes on', () => {
     },
   );
 
+  test('that was put there, and is not on the device yet, is there before it is spoken of', async () => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const whole = new FakeDisk(1);
+    await followOnce(whole, url);
+    for (let seed = 1; seed <= 5; seed++) {
+      const disk = new FakeDisk(seed);
+      disk.mkdir(COPY);
+      for (const name of filesOf(whole)) {
+        const bytes = whole.bytesOf(join(COPY, name));
+        const file = disk.open(join(COPY, name), 'create');
+        file.write(bytes, 0, bytes.length, 0);
+        file.close();
+      }
+      const copy = new Copy(disk, COPY, verifyHash, untold);
+      const { seq } = copy.end!;
+      disk.crash();
+      expect(booksIn(disk).end.seq, `seed ${seed}`).toBe(seq);
+    }
+  });
+
   test('has nothing more of what was being written when the last one ended who followed', async () => {
     const house = await lived('whole');
     const { url } = await openTo(house);

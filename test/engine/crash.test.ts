@@ -2,16 +2,18 @@
  * The power goes, or the process, at every point of a scripted life and of lives by chance. Acknowledged is there,
  * refused is not, unanswered is one or the other and stays so; the books read again are the books that were live.
  */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
+import { transfer } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { withCalls } from '../storage/kit.ts';
+import { filesOf, withCalls } from '../storage/kit.ts';
 import { Dice } from '../support/dice.ts';
 import { atPlaces, often } from '../support/long.ts';
 import { turns } from '../support/turns.ts';
 import { DIRECTORY, House, type HouseOptions, isAcknowledged, reasonOf, recoverFrom } from './house.ts';
-import { chance, checkReplay, freshWorld, Ledger, live, openOrNull, restart, SCRIPT } from './life.ts';
+import { chance, checkReplay, freshWorld, Ledger, live, lived, openOrNull, restart, SCRIPT } from './life.ts';
 
 /** Small segments and early snapshots, so that a short life meets them all. */
 const DENSE: HouseOptions = { segmentBytesMax: 1500, snapshotEvery: 12 };
@@ -289,6 +291,29 @@ async function randomLife(seed: number): Promise<void> {
   const last = await restart(disk, ledger, { world });
   checkReplay(last);
 }
+
+test('books that were put back, and are not on the device yet, are there before anything stands on them', async () => {
+  for (const shape of ['whole', 'pruned'] as const) {
+    const lives = await lived(shape);
+    for (let seed = 1; seed <= 5; seed++) {
+      const disk = new FakeDisk(seed);
+      disk.mkdir(DIRECTORY);
+      // As `cp` does it.
+      for (const [name, bytes] of filesOf(lives.disk)) {
+        const file = disk.open(join(DIRECTORY, name), 'create');
+        file.write(bytes, 0, bytes.length, 0);
+        file.close();
+      }
+      const house = await House.open(disk, { world: { ...lives.world }, segmentBytesMax: 900 });
+      const ledger = new Ledger();
+      await live(house, [(each) => each.intent('on-them', transfer('a', 'b', 1))]);
+      ledger.remember(house);
+      house.power.cut();
+      const again = await restart(disk, ledger);
+      expect(differencesOf(again.state, house.state), `${shape}, seed ${seed}`).toEqual([]);
+    }
+  }
+});
 
 describe('lives by chance', () => {
   test.each(Array.from({ length: often(5, 100) }, (_, n) => n))('seed %i', randomLife);

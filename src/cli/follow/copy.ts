@@ -42,6 +42,7 @@ import { acquireLock, type Lock } from '../../storage/lock.ts';
 import { mendEnd, NOT_PUT_BACK } from '../../storage/mend.ts';
 import { ownLastSegment } from '../../storage/own-segment.ts';
 import { DamageError, headerOf, journalStart, listSegments } from '../../storage/segments.ts';
+import { settleBooks } from '../../storage/settle.ts';
 import { isBooksName, isPartName, type Manifest, partName, snapshotSeq } from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
 import { listSnapshots } from '../../storage/snapshot-reader.ts';
@@ -79,7 +80,9 @@ export class Copy {
     this.#disk = whileHeld(disk, this.#lock);
     for (const name of this.#disk.readdir(directory)) if (isHalf(name)) this.#disk.unlink(join(directory, name));
     this.#newestSnapshot = Math.max(0, ...listSnapshots(this.#disk, directory).map(snapshotSeq));
-    if (this.#isWhole()) this.#readEnd();
+    if (!this.#isWhole()) return;
+    this.#readEnd();
+    settleBooks(this.#disk, directory);
   }
 
   /** Where it ends; of one that is not whole yet there is none. */
