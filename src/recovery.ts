@@ -100,22 +100,33 @@ export function show(options: RecoveryOptions): Recovered {
 
 /** Reads them, and cuts or puts back what may be. */
 function mend(options: RecoveryOptions): Recovered {
-  const read = readMended(options);
-  if ('state' in read) return read;
-  const { file, byte, notes } = read;
-  const { torn, ...mended } = readBooks(options);
-  if (torn !== null) throw new DamageError(join(options.directory, file), byte, NOT_PUT_BACK);
-  return { ...mended, notes: [...notes, ...mended.notes] };
+  const notes: string[] = [];
+  // Behind a frame that is whole again there may be what is left of the next. Each lies further on, so there is an end to it.
+  for (let before: PutBack | null = null; ; ) {
+    const read = readMended(options, before);
+    notes.push(...read.notes);
+    if ('state' in read) return { ...read, notes };
+    before = read;
+  }
+}
+
+/** Where a byte was put back, and what is to be said of it. */
+interface PutBack {
+  file: string;
+  byte: number;
+  notes: string[];
 }
 
 /** Where a byte was put back, which, and no more: they are to be read again, and would be in memory twice. */
-function readMended(options: RecoveryOptions): Recovered | { file: string; byte: number; notes: string[] } {
+function readMended(options: RecoveryOptions, before: PutBack | null): Recovered | PutBack {
   const { disk, directory, verify } = options;
   // A server that has the same file may go on writing to it: what is read here is to be what is gone on with.
   const own = ownLastSegment(disk, directory);
   const notes = own === null ? [] : [own];
   const { books, torn, position } = readOrShort(options);
   if (torn !== null) {
+    if (before !== null && torn.byte <= before.byte)
+      throw new DamageError(join(directory, before.file), before.byte, NOT_PUT_BACK);
     const { notes: told, byte } = mendEnd(disk, directory, { torn, position }, verify);
     notes.push(...told);
     if (byte !== null) return { file: torn.file, byte, notes };

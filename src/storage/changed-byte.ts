@@ -80,8 +80,13 @@ export function changeIn(
     readFrameHead(tail, 0, tail.length, head);
     return misplaced(head, position, tail, 0) === '' && verify(hash, signature);
   };
+  const lengths: number[] = [];
+  // The next write may not have ended, and have left something behind the frame: where that begins the frame says itself.
+  const stated = frameBytesAt(tail, 0, torn.bytes);
+  if (stated > 0) lengths.push(stated);
   // The frame may have ended with zeros, which look like the room behind it.
-  for (let length = torn.bytes; length <= count; length++) {
+  for (let length = torn.bytes; length <= count; length++) lengths.push(length);
+  for (const length of lengths) {
     const found = changedByte(tail.subarray(0, length), isNext);
     if (found !== null) return { where: 'frame', change: found.change, byte: torn.byte + found.byte };
   }

@@ -238,6 +238,24 @@ describe('the end of a copy', () => {
     again.close();
   });
 
+  test('of whose last frame one byte has changed, with something behind it, is put back, and only that is cut', async () => {
+    const { disk, copy } = await copied();
+    const { file, byte } = copy.end as JournalEnd;
+    const whole = disk.bytesOf(join(COPY, file!));
+    const changed = Buffer.concat([whole, Buffer.alloc(30, 0xa5)]);
+    changed[byte - 100]! ^= 4;
+    disk.put(join(COPY, file!), changed);
+    const told: string[] = [];
+    const again = new Copy(disk, COPY, verifyHash, (text) => told.push(text));
+    expect(again.end).toMatchObject({ seq: copy.end!.seq, byte });
+    expect(told).toEqual([
+      expect.stringMatching(/^Byte \d+ of/),
+      expect.stringMatching(/^Cut a torn tail of 30 bytes/),
+    ]);
+    expect(disk.bytesOf(join(COPY, file!)).equals(whole)).toBe(true);
+    again.close();
+  });
+
   test('that is torn is cut, and that is told: it is fetched again, and may have been acknowledged', async () => {
     const { disk, copy } = await copied();
     const { file, byte } = copy.end as JournalEnd;

@@ -165,6 +165,26 @@ describe('a byte of the last frame that changes on the disk', () => {
     }
   });
 
+  test('with something behind it that was left of the next write, is put back, and only that is cut or put back', async () => {
+    const { house, from, to, whole } = await withLastFrame();
+    const noise = Buffer.alloc(30, 0xa5);
+    expect(whole.length - to).toBeGreaterThan(noise.length);
+    for (const [left, told] of [
+      [noise, `^Cut a torn tail of ${whole.length - to} bytes`],
+      [noise.subarray(0, 1), `^Byte ${whole.length - 1} of .*, behind the last frame`],
+    ] as const) {
+      const changed = Buffer.from(whole);
+      changed[from + 90]! ^= 4;
+      left.copy(changed, whole.length - left.length);
+      house.disk.put(SEGMENT, changed);
+      const { state, notes } = recoverFrom(house.disk);
+      expect(differencesOf(state, house.state)).toEqual([]);
+      const put = expect.stringMatching(`^Byte ${from + 90} of .*, in the last frame`);
+      expect(notes).toEqual([put, expect.stringMatching(told)]);
+      expect(house.disk.bytesOf(SEGMENT).subarray(0, to).equals(whole.subarray(0, to))).toBe(true);
+    }
+  });
+
   test('in an older frame that the disk has brought back: the tail is torn, and nothing is put back', async () => {
     const { house, from, to, whole } = await withLastFrame();
     const older = Buffer.from(whole.subarray(from, to));

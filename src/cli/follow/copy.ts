@@ -140,14 +140,15 @@ export class Copy {
     const options = { verifyFrame: this.#verify, onEntry() {} };
     const read = () => readJournal(disk, directory, journalStart(disk, directory, before), options);
     let { position, torn } = read();
-    if (torn !== null) {
+    // Behind a frame that is whole again there may be what is left of the next.
+    for (let before = -1; torn !== null; ) {
+      const { file } = torn;
+      if (torn.byte <= before) throw new DamageError(join(directory, file), before, NOT_PUT_BACK);
       const { notes, byte } = mendEnd(disk, directory, { torn, position }, this.#verify, NOT_WHOLE);
       for (const note of notes) this.#tell(note);
-      if (byte !== null) {
-        const { file } = torn;
-        ({ position, torn } = read());
-        if (torn !== null) throw new DamageError(join(directory, file), byte, NOT_PUT_BACK);
-      }
+      if (byte === null) break;
+      before = byte;
+      ({ position, torn } = read());
     }
     // Of a server whose first write never ended: there was one segment, with nothing in it, and that is gone.
     if (position.file === null) return;
