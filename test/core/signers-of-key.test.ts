@@ -196,6 +196,20 @@ test('of more than are remembered, all of whom came to it the last first, one th
   expectPlain(state, signers, ['s1099', 's5']);
 });
 
+test('the last of those that are remembered lets nobody else in once it has another key', () => {
+  const signers = new Signers();
+  const { state } = signers.books;
+  for (let n = 0; n < 1100; n++) signers.make('a');
+  expectPlain(state, signers, ['s999']);
+  // Room for some, and the last of a thousand goes: it has the other key since later than any of the rest has this one.
+  for (let n = 0; n < 100; n++) signers.give(n, 'b');
+  signers.give(999, 'b');
+  for (let n = 1050; n < 1100; n++) signers.give(n, 'a', 1);
+  expectPlain(state, signers, ['s999']);
+  for (let n = 100; n < 999; n++) signers.give(n, 'b');
+  expectPlain(state, signers, ['s999']);
+});
+
 test('one that is too long to count takes nothing from those behind it', () => {
   const signers = new Signers();
   for (const long of [0, 20, 0, 5, 0]) signers.make('a', long);

@@ -9,7 +9,7 @@
  * Nothing in here is part of the books: it comes to what `rowsUnder` and a sort would find.
  */
 import { Kind } from '../kinds.ts';
-import type { State } from '../state.ts';
+import type { Rekeyed, State } from '../state.ts';
 import { rowAtPlace, termHash } from '../terms.ts';
 
 /** So many of the first are remembered. */
@@ -23,6 +23,8 @@ export class SignersOfKey {
   readonly #wanted: number;
   /** Places of those that came to carry it first, in that order; some may have been given up. No other came before their last. */
   #first: readonly number[] = NONE;
+  /** Since when the last of them has carried it: its signer may have another key by now. */
+  #last: Since = BEFORE_ALL;
   /** Whether they are all there are. */
   #isWhole = true;
   /** The newest node of the index that was looked at, and how many there are. */
@@ -80,8 +82,7 @@ export class SignersOfKey {
     }
     const rows = this.#rowsIn(state, fresh);
     if (this.#isWhole) return rows;
-    const last = state.order.get(this.#first.at(-1)!);
-    return rows.filter((row) => order(state, row, last) <= 0);
+    return rows.filter((row) => order(sinceOf(state, row), this.#last) <= 0);
   }
 
   /** Nodes of the index that are newer than this one, the newest first. */
@@ -115,22 +116,29 @@ export class SignersOfKey {
   #keep(state: State, all: readonly number[]): void {
     const sorted = Uint32Array.from(all).sort();
     // Most have the key they were made with, and are in order by now.
-    if (state.rekeyed.size > 0) sorted.sort((one, other) => order(state, one, other));
+    if (state.rekeyed.size > 0) sorted.sort((one, other) => order(sinceOf(state, one), sinceOf(state, other)));
     if (sorted.length > FIRST_MAX) this.#isWhole = false;
     this.#first = Array.from(sorted.subarray(0, FIRST_MAX), (row) => state.rows.place.get(row));
+    if (this.#first.length > 0) this.#last = sinceOf(state, sorted[this.#first.length - 1]!);
   }
 }
 
 /**
- * Below 0 where the signer in row `one` came to have its key before that in row `other`: when it was made, or when that was
- * given to it. Else whoever may change old signers could give them the key of one that is younger, and take its place.
+ * Since when the signer in a row has had its key: since it was made, or since that was given to it. Else whoever may change
+ * old signers could give them the key of one that is younger, and take its place.
  */
-function order({ rekeyed }: State, one: number, other: number): number {
-  const [first, second] = [rekeyed.get(one), rekeyed.get(other)];
+function sinceOf({ rekeyed }: State, row: number): Since {
   // What came with the key so many rows there are stands between the last of these and the next.
-  const difference =
-    (first === undefined ? one + 0.5 : first.rows) - (second === undefined ? other + 0.5 : second.rows);
-  return difference === 0 && first !== undefined && second !== undefined ? first.at - second.at : difference;
+  return rekeyed.get(row) ?? { rows: row + 0.5, at: 0 };
 }
 
+/** Below 0 where the first was before the second. */
+function order(one: Since, other: Since): number {
+  return one.rows - other.rows || one.at - other.at;
+}
+
+/** How many rows there were, and of several between two rows the address of the version that gave the key. */
+type Since = Rekeyed;
+
+const BEFORE_ALL: Since = { rows: 0, at: 0 };
 const NONE: readonly number[] = [];
