@@ -14,6 +14,7 @@ import { pushMembership } from './memberships.ts';
 import { NONE, type OpenIntent } from './open-intents.ts';
 import { walletsNotHeld } from './postings.ts';
 import {
+  countOfRows,
   dataOf,
   entryAt,
   intentIn,
@@ -21,7 +22,6 @@ import {
   ledgerInfo,
   namesOf,
   readRow,
-  rowsBefore,
   typeAt,
   versionAddress,
   versionAt,
@@ -167,13 +167,14 @@ function restoreByPlace(state: State): void {
 /** When signers came to have their keys stands in their versions: most have had one, and one key. */
 function restoreRekeyed(state: State): void {
   const { rows, heap } = state;
+  const rowsBefore = countOfRows(state);
   for (let row = 0; row < rows.kind.length; row++) {
     if (rows.kind.get(row) !== Kind.signer) continue;
     let at = versionAddress(state, rows.at.get(row));
     const key = heap.prev(at) === 0 ? '' : keyOf(state, at);
     for (let before = heap.prev(at); before !== 0; before = heap.prev(at)) {
       if (keyOf(state, before) !== key) {
-        state.rekeyed.set(row, { rows: rowsBefore(state, at), at });
+        state.rekeyed.set(row, { rows: rowsBefore(at), at });
         break;
       }
       at = versionAddress(state, before);

@@ -1,4 +1,5 @@
 /** From rows to records: a row's chain of entries, read as versions with the proofs and steps added to each. */
+import { LongMap, near } from '../memory/index.ts';
 import { equalBytes } from './bytes.ts';
 import type { Names } from './codec.ts';
 import {
@@ -232,15 +233,26 @@ export function keyOf(state: State, at: number): string {
   return membersOf(data, ['public']).public as string;
 }
 
-/** How many rows there were before the entry at this address. */
-export function rowsBefore(state: State, address: number): number {
-  let [from, to] = [0, state.rows.lines.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (firstAddress(state, middle) < address) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+/**
+ * Tells how many rows there were before the entry at an address. Of a record with very many entries it is looked for where it
+ * begins, and many may ask for what came beside that one: so it is looked for once.
+ */
+export function countOfRows(state: State): (address: number) => number {
+  const beginnings = new LongMap<number, number>(near);
+  const beginningOf = (row: number): number => {
+    const known = beginnings.get(row) ?? firstAddress(state, row);
+    beginnings.set(row, known);
+    return known;
+  };
+  return (address) => {
+    let [from, to] = [0, state.rows.lines.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (beginningOf(middle) < address) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  };
 }
 
 /** Where the record in a row begins. */

@@ -8,6 +8,7 @@ import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import type { State } from '../../src/core/state.ts';
 import { rowsUnder } from '../../src/core/terms.ts';
+import { Heap } from '../../src/memory/index.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { often } from '../support/long.ts';
 import { keyOf, textOf } from './access-world.ts';
@@ -251,4 +252,23 @@ test('nor do those that gave it up one by one, with each that goes', () => {
   }
   expect(ask()).toBe(true);
   expect(looks.mock.calls.length).toBeLessThan(20_000);
+});
+
+test('a start goes through a record with very many entries once, however many keys were changed after it', () => {
+  const signers = new Signers();
+  const { books } = signers;
+  for (let n = 0; n < 100; n++) signers.make('a');
+  // All of them ask whether it was there before.
+  books.wallets('long');
+  for (let n = 0; n < 1000; n++) books.update(Kind.wallet, 'long', { handle: 'long', custom: { n } });
+  for (let n = 0; n < 100; n++) signers.give(n, 'b');
+  const { extra, parts } = dumpState(books.state);
+  const bytes = new Map(parts.map((part) => [part.name, bytesOf(part)]));
+  const steps = vi.spyOn(Heap.prototype, 'prev');
+  try {
+    loadState(entryCodec, structuredClone(extra), bytes, { chunkBytes: 1 << 20 });
+    expect(steps.mock.calls.length).toBeLessThan(10_000);
+  } finally {
+    steps.mockRestore();
+  }
 });
