@@ -30,7 +30,8 @@ import {
   type Target,
   wantedMask,
 } from './caller.ts';
-import { CHARS_PER_EFFORT, EFFORT_MAX } from './matchers.ts';
+import type { KeyMap } from './key-map.ts';
+import { CHARS_PER_EFFORT, EFFORT_MAX, keysOf } from './matchers.ts';
 import type { LedgerFacts, RecordFacts } from './memo.ts';
 import { compileList, compilePolicies } from './policies.ts';
 import { holds, type RecordScene, type Rules } from './rules.ts';
@@ -274,8 +275,8 @@ class Judged implements RecordScene {
 
   isOwner(key: Uint8Array): boolean {
     const { row, draft } = this.#where;
-    if (row >= 0) return includesBytes(ownersOf(this.state, row), key);
-    return draft !== null && includesBytes(this.#caller.keys, key);
+    if (row >= 0) return isAmong(ownersOf(this.state, row), key);
+    return draft !== null && isAmong(this.#caller.keys, key);
   }
 
   get isOfSome(): boolean {
@@ -283,13 +284,24 @@ class Judged implements RecordScene {
   }
 
   isLedgerOwner(key: Uint8Array): boolean {
-    return this.ledger >= 0 && includesBytes(ledgerOwners(this.state, this.ledger), key);
+    return this.ledger >= 0 && isAmong(ledgerOwners(this.state, this.ledger), key);
   }
 
   view(): object | null {
     this.#view ??= sceneView(this.state, this.#where, this.effort);
     return this.#view;
   }
+}
+
+/** From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they are there. */
+const SET_KEYS_MIN = 32;
+const sets = new WeakMap<readonly Uint8Array[], KeyMap<true>>();
+
+function isAmong(keys: readonly Uint8Array[], key: Uint8Array): boolean {
+  if (keys.length < SET_KEYS_MIN) return includesBytes(keys, key);
+  const set = sets.get(keys) ?? keysOf(keys);
+  sets.set(keys, set);
+  return set.get(key) === true;
 }
 
 function sceneView(state: State, { row, draft }: Where, effort: Effort): object | null {
