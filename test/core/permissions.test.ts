@@ -13,6 +13,8 @@ import { Books, issue, transfer } from './books.ts';
 
 let proofs = 0;
 
+const keyText = (key: Uint8Array) => Buffer.from(key).toString('base64');
+
 describe('a missing permission', () => {
   const [ana, luz, stranger] = [3, 4, 5].map((byte) => new Uint8Array(32).fill(byte)) as [
     Uint8Array,
@@ -26,7 +28,7 @@ describe('a missing permission', () => {
     const access = [{ action: { $in: ['access', 'create', 'read'] }, record: 'any' }];
     books.create(Kind.ledger, { handle: 'closed', access }, 0);
     books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
-    const spend = (key: Uint8Array) => [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
+    const spend = (key: Uint8Array) => [{ action: 'spend', signer: { public: keyText(key) } }];
     books.create(Kind.wallet, { handle: 'a', access: spend(ana) }, 2);
     books.create(Kind.wallet, { handle: 'b', access: spend(luz) }, 2);
     books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9), issue('b', 9)] }, 2, GRANTED);
@@ -80,28 +82,40 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, ana, null)).toBe('completed');
   });
 
-  test('comes by a circle that a wallet names behind many others, though thousands of strangers have agreed', () => {
-    const { books, waiting } = waitForBoth();
-    const { state } = books;
-    const circles = Array.from({ length: 12 }, (_, n) => `c${n}`);
-    const make = (kind: Kind, value: Record<string, unknown>) => books.create(kind, value, 2, GRANTED);
-    for (const handle of circles) make(Kind.circle, { handle });
-    make(Kind.signer, { handle: 'luz', public: Buffer.from(luz).toString('base64'), format: 'ed25519-raw' });
-    make(Kind.signer, { handle: 'eve', public: Buffer.from(stranger).toString('base64'), format: 'ed25519-raw' });
-    make(Kind['circle-signer'], { circle: 'c11', signer: 'luz' });
-    const access = circles.map((circle) => ({ action: 'spend', signer: { $circle: circle } }));
-    books.update(Kind.wallet, 'b', { handle: 'b', access }, 2);
-    const row = findLuid(state, 2, Kind.intent, waiting.luid);
-    const base = { ledger: 2, kind: Kind.intent, luid: waiting.luid, handle: 'waits', moment: books.moment, row };
-    for (let n = 0; n < 8000; n++) {
-      const key = createHash('sha256').update(`stranger ${n}`).digest();
-      const proof = { public: key, result: createHash('sha512').update(key).digest(), custom: null };
-      books.settle({ type: EntryType.proof, ...base, proof, status: null });
-    }
-    expect(sign(books, waiting, ana, null)).toBe('pending');
-    expect(sign(books, waiting, stranger, null)).toBe('pending');
-    expect(sign(books, waiting, luz, null)).toBe('completed');
-  });
+  const desk = { sub: 'desk' };
+  test.each<[string, number, object[]]>([
+    ['', 12, []],
+    [', with a rule for any signer with a token', 12, [{ action: 'spend', signer: {}, bearer: desk }]],
+    [
+      ', with thousands of rules for one key',
+      3,
+      Array.from({ length: 900 }, () => ({ action: 'spend', signer: { public: keyText(luz) }, bearer: desk })),
+    ],
+  ])(
+    'comes by a circle that a wallet names behind many others, though thousands of strangers have agreed%s',
+    (_, count, more) => {
+      const { books, waiting } = waitForBoth();
+      const { state } = books;
+      const circles = Array.from({ length: count }, (_, n) => `c${n}`);
+      const make = (kind: Kind, value: Record<string, unknown>) => books.create(kind, value, 2, GRANTED);
+      for (const handle of circles) make(Kind.circle, { handle });
+      make(Kind.signer, { handle: 'luz', public: keyText(luz), format: 'ed25519-raw' });
+      make(Kind.signer, { handle: 'eve', public: keyText(stranger), format: 'ed25519-raw' });
+      make(Kind['circle-signer'], { circle: `c${count - 1}`, signer: 'luz' });
+      const access = [...more, ...circles.map((circle) => ({ action: 'spend', signer: { $circle: circle } }))];
+      books.update(Kind.wallet, 'b', { handle: 'b', access }, 2);
+      const row = findLuid(state, 2, Kind.intent, waiting.luid);
+      const base = { ledger: 2, kind: Kind.intent, luid: waiting.luid, handle: 'waits', moment: books.moment, row };
+      for (let n = 0; n < 8000; n++) {
+        const key = createHash('sha256').update(`stranger ${n}`).digest();
+        const proof = { public: key, result: createHash('sha512').update(key).digest(), custom: null };
+        books.settle({ type: EntryType.proof, ...base, proof, status: null });
+      }
+      expect(sign(books, waiting, ana, null)).toBe('pending');
+      expect(sign(books, waiting, stranger, null)).toBe('pending');
+      expect(sign(books, waiting, luz, null)).toBe('completed');
+    },
+  );
 
   test.each(['created', 'pending', 'prepared', 'committed', 'completed'])('comes with the status %s', (status) => {
     const { books, waiting } = waitForBoth();

@@ -159,7 +159,9 @@ function crowdOf(keys: readonly Uint8Array[], { state, ledger }: Scene): Crowd {
 
 /** Of which keys some rules may speak: these, or whatever is asked for. */
 interface Known {
+  /** Whichever it is. */
   readonly isAny: boolean;
+  /** Each once: they share the effort. */
   readonly keys: readonly Uint8Array[];
   readonly signer: boolean;
   readonly owner: boolean;
@@ -171,11 +173,20 @@ function knownTo(rules: readonly Rule[]): Known {
   const asks = tests.map((test) => test.asks);
   return {
     isAny: tests.some(({ isAny }) => isAny),
-    keys: tests.flatMap(({ keys }) => keys),
+    keys: distinct(tests.flatMap(({ keys }) => keys)),
     signer: asks.some(({ signer }) => signer),
     owner: asks.some(({ owner }) => owner),
     ledgerOwner: asks.some(({ ledgerOwner }) => ledgerOwner),
   };
+}
+
+function distinct(keys: readonly Uint8Array[]): Uint8Array[] {
+  const known = new KeyMap<true>();
+  return keys.filter((key) => {
+    const isNew = known.get(key) === undefined;
+    if (isNew) known.add(key, true);
+    return isNew;
+  });
 }
 
 /** The rules of a list that speak of one action on one target. */
@@ -232,11 +243,12 @@ class Found {
   #knownOf(keys: readonly Uint8Array[], scene: RecordScene): readonly Uint8Array[] {
     this.#known ??= knownTo(this.all);
     const { isAny, keys: named, signer, owner, ledgerOwner } = this.#known;
-    if (isAny) return keys;
     const { all, somebodys } = crowdOf(keys, scene);
     const { effort } = scene;
     effort.left -= named.length;
     const found = named.filter((key) => all.get(key) === true);
+    // Who lets any signer pass does so with one of them.
+    if (isAny) found.push(keys[0]!);
     if (signer) found.push(...somebodys);
     if (!owner && !ledgerOwner) return found;
     effort.left -= OWNER_EFFORT * keys.length;
