@@ -96,17 +96,19 @@ function moveByProof(
   const words = wordsOf(custom);
   const leg = legOf(record, open, words.handle);
   if (leg >= 0) return stepByReport(state, record, open, leg, words, caller, now);
-  if (open.status === 'prepared') {
+  if (open.status === 'prepared' || (open.status === 'pending' && open.isHolding)) {
     const action = commandOf(words);
     if (action === null || !isCommanded(state, record, open, action, caller)) return null;
-    if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
-    if (isThreadReady(state, open)) return stepEntry(record, open, commit(record, now));
+    if (open.status === 'prepared') {
+      if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
+      if (isThreadReady(state, open)) return stepEntry(record, open, commit(record, now));
+    }
     // Kept it would be lost, for the same word again moves nothing. By older rules it was; a thread that waits for nobody's
     // word goes on without it.
-    return isDecidedAgain(command) || !isManualThread(state, open) ? null : TOO_EARLY;
+    return isDecidedAgain(command) || !isManualThread(state, record, open) ? null : TOO_EARLY;
   }
   const isAsking = isConsent(words) || (isDecidedAgain(command) && wasConsent(words));
-  if (open.status !== 'pending' || open.isHolding || !isAsking) return null;
+  if (open.status !== 'pending' || !isAsking) return null;
   // In the books of those who decide again, the caller stands for whoever was allowed.
   const all = caller === GRANTED ? caller : { ...caller, keys: askingKeys(record, key) };
   const outcome = attempt(state, anew(state, record, open, all), now);
@@ -310,12 +312,12 @@ export function stepEntry({ entry, row }: RecordView, { ledger }: OpenIntent, ou
 
 const TOO_EARLY = refuse(
   'record.invalid',
-  'Another intent of the thread is not prepared yet: it is committed once all of them are',
+  'The intent, or another one of its thread, is not prepared yet: this can be said once all of them are',
 );
 
 /** Whether the thread is committed when somebody says so: the intent that began it says that. */
-function isManualThread(state: State, { ledger, thread }: OpenIntent): boolean {
-  return isManual(readRow(state, findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
+function isManualThread(state: State, record: RecordView, { ledger, thread }: OpenIntent): boolean {
+  return isManual(thread === '' ? record : readRow(state, findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
 }
 
 /** Whether the intent rests at prepared until somebody's word. */

@@ -506,6 +506,29 @@ describe('bridges in a thread', () => {
     expectNothingHeld(books);
   });
 
+  test.each([
+    ['commit', 'committed'],
+    ['abort', 'aborted'],
+  ])('whoever says %s of an intent by hand before its own bank has answered is told so', (action, status) => {
+    const books = bridged();
+    const [intent] = intentsIn(send(books, [transfer('a', 'out', 40)], { commit: 'manual' }));
+    const say = () => {
+      const { luid, hash } = intent!;
+      const custom = `{"action":"${action}"}`;
+      const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom };
+      const by = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: NOBODY };
+      return books.do({ op: 'proof', ...by, luid, hash, proof });
+    };
+    expect(statusOf(books, intent!)).toBe('pending');
+    for (let times = 0; times < 2; times++) expect(say()).toMatchObject({ reason: 'record.invalid' });
+    report(books, intent!, leg(intent!), 'prepared');
+    expect(statusOf(books, intent!)).toBe('prepared');
+    say();
+    expect(statusOf(books, intent!)).toBe(status);
+    report(books, intent!, leg(intent!), status);
+    expectNothingHeld(books);
+  });
+
   test('whoever commits by hand before the bank has answered is told so: the same word, which has no moment, counts afterwards', () => {
     const books = bridged();
     const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)], { commit: 'manual' }));

@@ -54,16 +54,16 @@ export class Intents {
     const by = [key, ...bearer];
     const leg = legs.findIndex((_, n) => legHandle(record, n) === custom.handle);
     if (leg >= 0) return reported(this.#books, record, leg, custom.status, by, now);
-    if (stage === 'prepared') return this.#decided(record, custom, by, now);
-    if (stage !== 'pending' || isHolding || !isConsent(custom)) return null;
+    if (stage === 'prepared' || (stage === 'pending' && isHolding)) return this.#decided(record, custom, by, now);
+    if (stage !== 'pending' || !isConsent(custom)) return null;
     return this.#consented(record, by, now);
   }
 
-  /** Somebody has an intent that is prepared committed, or aborted. */
+  /** Somebody has an intent that is prepared, or waits for bridges, committed, or aborted. */
   #decided(record: Rec, custom: Record<string, unknown>, by: readonly string[], now: number): Ending | string | null {
     const books = this.#books;
     const { luid, ledger } = record;
-    const { thread } = record.progress!;
+    const { thread, stage } = record.progress!;
     const said = custom.handle === undefined ? custom.status : undefined;
     const isCommit = custom.action === 'commit' || said === 'committed';
     const isAbort = custom.action === 'abort' || said === 'aborted';
@@ -72,7 +72,7 @@ export class Intents {
     // Who says so of one intent of a thread says it of the one that began it.
     const asked = [record, books.records.get(thread)!];
     if (!asked.every((each) => isGranted(books, ledger, action, 'intent', each, by))) return null;
-    if (isAbort) return undo(books, luid, '', now);
+    if (isAbort && stage === 'prepared') return undo(books, luid, '', now);
     const isReady = books.threadIntents(thread).every((each) => each.progress!.stage === 'prepared');
     if (isReady) return commit(books, luid, now);
     // A thread that waits for nobody's word goes on without one; else whoever says it is told that it comes too early.
