@@ -7,7 +7,7 @@
  * Many policies may be about one status, and many keys may have said it; all of that is looked at for every proof. So a
  * proof has so much effort for it and no more: past it no policy lets anybody do anything.
  */
-import { KeyMap } from './access/key-map.ts';
+import { isAmong, KeyMap } from './access/key-map.ts';
 import {
   CHARS_PER_EFFORT,
   EFFORT_MAX,
@@ -18,7 +18,6 @@ import {
   SignerTest,
   setAside,
 } from './access/matchers.ts';
-import { includesBytes } from './bytes.ts';
 import { type Conditions, compileFilters } from './conditions.ts';
 import { EntryType } from './entry.ts';
 import { type Effort, matchesAll } from './filters.ts';
@@ -143,12 +142,12 @@ export class ProofScene implements Scene {
   }
 
   isOwner(key: Uint8Array): boolean {
-    return includesBytes(this.record.owners, key);
+    return isAmong(this.record.owners, key);
   }
 
   isLedgerOwner(key: Uint8Array): boolean {
     this.#ledgerOwners ??= readRow(this.state, this.state.ledgers[this.ledger]!.row).owners;
-    return includesBytes(this.#ledgerOwners, key);
+    return isAmong(this.#ledgerOwners, key);
   }
 
   /** What the record's present version began with: the first proof on it that says a status may only have said it again. */

@@ -8,7 +8,6 @@
  * Under `access.strategy: policy-based` a ledger's policies are its rules, each for the records it speaks of; what
  * stands in `access` of the ledger and its records then counts for nothing.
  */
-import { includesBytes } from '../bytes.ts';
 import { type CommandData, commandData } from '../command.ts';
 import type { Effort } from '../filters.ts';
 import { KINDS, Kind } from '../kinds.ts';
@@ -30,8 +29,8 @@ import {
   type Target,
   wantedMask,
 } from './caller.ts';
-import type { KeyMap } from './key-map.ts';
-import { CHARS_PER_EFFORT, EFFORT_MAX, keysOf } from './matchers.ts';
+import { isAmong } from './key-map.ts';
+import { CHARS_PER_EFFORT, EFFORT_MAX } from './matchers.ts';
 import type { LedgerFacts, RecordFacts } from './memo.ts';
 import { compileList, compilePolicies } from './policies.ts';
 import { holds, type RecordScene, type Rules } from './rules.ts';
@@ -291,17 +290,6 @@ class Judged implements RecordScene {
     this.#view ??= sceneView(this.state, this.#where, this.effort);
     return this.#view;
   }
-}
-
-/** From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they are there. */
-const SET_KEYS_MIN = 32;
-const sets = new WeakMap<readonly Uint8Array[], KeyMap<true>>();
-
-function isAmong(keys: readonly Uint8Array[], key: Uint8Array): boolean {
-  if (keys.length < SET_KEYS_MIN) return includesBytes(keys, key);
-  const set = sets.get(keys) ?? keysOf(keys);
-  sets.set(keys, set);
-  return set.get(key) === true;
 }
 
 function sceneView(state: State, { row, draft }: Where, effort: Effort): object | null {

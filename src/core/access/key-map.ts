@@ -6,7 +6,7 @@
  * keys beneath differ. A look-up asks for each bit of a key once at most, for about ten among a thousand that chance made,
  * and compares one key.
  */
-import { equalBytes } from '../bytes.ts';
+import { equalBytes, includesBytes } from '../bytes.ts';
 
 interface Leaf<T> {
   readonly isFork: false;
@@ -81,4 +81,23 @@ function leafFor<T>(root: Node<T>, key: Uint8Array): Leaf<T> {
 
 function isZero<T>({ byte, mask }: Fork<T>, key: Uint8Array): boolean {
   return (key[byte]! & mask) === 0;
+}
+
+/** A set of keys. */
+export function keysOf(keys: readonly Uint8Array[]): KeyMap<true> {
+  const map = new KeyMap<true>();
+  for (const key of keys) if (map.get(key) === undefined) map.add(key, true);
+  return map;
+}
+
+/** From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they are there. */
+const SET_KEYS_MIN = 32;
+const sets = new WeakMap<readonly Uint8Array[], KeyMap<true>>();
+
+/** Whether one of them is this key. */
+export function isAmong(keys: readonly Uint8Array[], key: Uint8Array): boolean {
+  if (keys.length < SET_KEYS_MIN) return includesBytes(keys, key);
+  const set = sets.get(keys) ?? keysOf(keys);
+  sets.set(keys, set);
+  return set.get(key) === true;
 }

@@ -9,7 +9,7 @@ import type { Effort } from '../filters.ts';
 import { isObject } from '../objects.ts';
 import type { State } from '../state.ts';
 import type { Bearer } from './caller.ts';
-import { KeyMap } from './key-map.ts';
+import { type KeyMap, keysOf } from './key-map.ts';
 import { type Carrier, isMember, type SignerFact, signersOf } from './people.ts';
 
 /**
@@ -124,13 +124,6 @@ export class SignerTest {
     for (const match of this.#others) if (matchesSigner(match, key, scene)) return true;
     return false;
   }
-}
-
-/** A set of keys. */
-export function keysOf(keys: readonly Uint8Array[]): KeyMap<true> {
-  const map = new KeyMap<true>();
-  for (const key of keys) if (map.get(key) === undefined) map.add(key, true);
-  return map;
 }
 
 interface SignerMatch {

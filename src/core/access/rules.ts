@@ -20,14 +20,13 @@ import {
   type Target,
   wantedMask,
 } from './caller.ts';
-import { KeyMap } from './key-map.ts';
+import { KeyMap, keysOf } from './key-map.ts';
 import {
   alternatives,
   type BearerJson,
   BearerTest,
   EFFORT_MAX,
   giveBack,
-  keysOf,
   type OneOrIn,
   type Scene,
   type SignerJson,
