@@ -245,10 +245,9 @@ class Found {
     const { all, somebodys } = crowdOf(keys, scene);
     const { effort } = scene;
     effort.left -= named.length;
-    const found = named.filter((key) => all.get(key) === true);
+    const found = [...named.filter((key) => all.get(key) === true), ...(signer ? somebodys : [])];
     // Who lets any signer pass does so with one of them.
     if (isAny) found.push(keys[0]!);
-    if (signer) found.push(...somebodys);
     if (!owner && !ledgerOwner) return found;
     effort.left -= OWNER_EFFORT * keys.length;
     const owns = (key: Uint8Array) => (owner && scene.isOwner(key)) || (ledgerOwner && scene.isLedgerOwner(key));
