@@ -5,6 +5,8 @@
  */
 import { join } from 'node:path';
 import type { Disk, DiskFile } from './disk.ts';
+import { KEY_FILE } from './key-file.ts';
+import { END_FILE } from './known-end.ts';
 import { isBooksName, isPartName } from './snapshot-format.ts';
 import { errorCode } from './system-error.ts';
 
@@ -14,7 +16,7 @@ const STARVED = ['EMFILE', 'ENFILE', 'ENOMEM'];
 /** Has the books in a directory on the device, and their names. Of files that are there already that writes nothing. */
 export function settleBooks(disk: Disk, directory: string): void {
   for (const name of disk.readdir(directory)) {
-    const file = isBooksName(name) || isPartName(name) ? openOrNull(disk, join(directory, name)) : null;
+    const file = isStoodOn(name) ? openOrNull(disk, join(directory, name)) : null;
     if (file === null) continue;
     try {
       file.sync();
@@ -26,6 +28,11 @@ export function settleBooks(disk: Disk, directory: string): void {
     }
   }
   disk.syncDirectory(directory);
+}
+
+/** The key, too: without it nothing goes on. And without the note of where they end, what is gone of that would go unnoticed. */
+function isStoodOn(name: string): boolean {
+  return isBooksName(name) || isPartName(name) || name === KEY_FILE || name === END_FILE;
 }
 
 /** Null where it cannot be had: on such a one nothing stands, for what does was read a moment ago. */
