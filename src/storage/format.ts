@@ -44,10 +44,9 @@
  * Reading stops at the first bytes that are no whole frame: too short, an impossible length, or a CRC that
  * does not fit (a flipped bit in the length moves the end, so it is found like any other). One write makes
  * one frame, and none is begun before the one before it is synced. So where such bytes are the last thing
- * in the last segment they are a torn tail: a frame nobody was told about. Where a whole frame with a
- * higher seq follows, or the head of a later one, or another segment, they are damage: something that had been synced is
- * gone. A whole
- * frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
+ * in the last segment they are a torn tail: a frame nobody was told about. Where a whole frame with a higher seq
+ * follows, or the head of a later one, or another segment, they are damage: something that had been synced is gone. A
+ * whole frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
  * Versions differ in what lies in a frame, the entries (entry-bytes.ts), and in nothing else. Frames of versions 1 and 2 are
