@@ -69,7 +69,8 @@ const LUID_DIGITS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstu
 const LUID = /^\$[a-z]{3}\.[-0-9A-Z_a-z]{17}$/;
 
 export function readEntry(bytes: Uint8Array): ToldEntry {
-  const list = listIn(unpackWhole(bytes));
+  const list = unpackWhole(bytes);
+  expect(Array.isArray(list) && list.length > 6, ODD);
   const luid = textIn(list[0]);
   expect(LUID.test(luid), ODD);
   const code = countIn(list[2]);
@@ -78,7 +79,7 @@ export function readEntry(bytes: Uint8Array): ToldEntry {
   expect(version <= LAST_VERSION, 'an entry of a later format');
   const isFirst = version === 1;
   const hasMore = (type === Type.proof && list.length === 10) || (type === Type.intent && isFirst);
-  expect(list.length === (ELEMENTS[type] ?? 0) + (hasMore ? 1 : 0), ODD);
+  expect(version > 0 && list.length === (ELEMENTS[type] ?? 0) + (hasMore ? 1 : 0), ODD);
   const moment = momentIn(list[5], isFirst ? 0 : 1000 * secondOf(luid));
   const entry: ToldEntry = {
     luid,
@@ -274,7 +275,8 @@ function unpack(reader: Reader, depth: number): Packed {
 }
 
 function unpackList(reader: Reader, count: number, depth: number): Packed[] {
-  expect(depth < DEPTH_MAX, ODD);
+  // Each element takes a byte at least.
+  expect(depth < DEPTH_MAX && count <= reader.bytes.length - reader.at, ODD);
   const values: Packed[] = [];
   for (let left = count; left > 0; left--) values.push(unpack(reader, depth + 1));
   return values;

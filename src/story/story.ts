@@ -183,8 +183,8 @@ function linksIn(item: Json): { links: Uint8Array; own: Uint8Array[] } {
   return { links, own };
 }
 
-/** Of two hashes. */
 function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
   for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
   return true;
 }
