@@ -86,8 +86,21 @@ function isZero<T>({ byte, mask }: Fork<T>, key: Uint8Array): boolean {
 /** A set of keys. */
 export function keysOf(keys: readonly Uint8Array[]): KeyMap<true> {
   const map = new KeyMap<true>();
-  for (const key of keys) if (map.get(key) === undefined) map.add(key, true);
+  for (const key of keys) enter(map, key);
   return map;
+}
+
+/** The keys, each once. */
+export function distinct(keys: readonly Uint8Array[]): Uint8Array[] {
+  const map = new KeyMap<true>();
+  return keys.filter((key) => enter(map, key));
+}
+
+/** Whether it was not there before. */
+function enter(map: KeyMap<true>, key: Uint8Array): boolean {
+  const isNew = map.get(key) === undefined;
+  if (isNew) map.add(key, true);
+  return isNew;
 }
 
 /** From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they are there. */

@@ -20,7 +20,7 @@ import {
   type Target,
   wantedMask,
 } from './caller.ts';
-import { KeyMap, keysOf } from './key-map.ts';
+import { distinct, isAmong, KeyMap } from './key-map.ts';
 import {
   alternatives,
   type BearerJson,
@@ -133,27 +133,25 @@ const MANY_KEYS_MIN = 256;
 /** The effort of looking at one of them: whether it is there, and whether it owns something. */
 const OWNER_EFFORT = 2;
 
-/** Many keys, made ready to be asked for. */
+/** Of many keys those that somebody has. */
 interface Crowd {
   readonly state: Scene['state'];
   readonly ledger: number;
   readonly epoch: number;
-  readonly all: KeyMap<true>;
   /** Those that a signer of the ledger carries. */
   readonly somebodys: readonly Uint8Array[];
 }
 
-/** As long as somebody holds the keys: thousands of claims may ask for them. */
+/** As long as anybody holds the keys: thousands of claims may ask for them. */
 const crowds = new WeakMap<readonly Uint8Array[], Crowd>();
 
-function crowdOf(keys: readonly Uint8Array[], { state, ledger }: Scene): Crowd {
+function somebodysAmong(keys: readonly Uint8Array[], { state, ledger }: Scene): readonly Uint8Array[] {
   const epoch = state.memo.peopleEpoch(ledger);
   const known = crowds.get(keys);
-  if (known?.state === state && known.ledger === ledger && known.epoch === epoch) return known;
+  if (known?.state === state && known.ledger === ledger && known.epoch === epoch) return known.somebodys;
   const somebodys = keys.filter((key) => isSomebodys(state, ledger, key));
-  const made = { state, ledger, epoch, all: keysOf(keys), somebodys };
-  crowds.set(keys, made);
-  return made;
+  crowds.set(keys, { state, ledger, epoch, somebodys });
+  return somebodys;
 }
 
 /** Of which keys some rules may speak: these, or whatever is asked for. */
@@ -177,15 +175,6 @@ function knownTo(rules: readonly Rule[]): Known {
     owner: asks.some(({ owner }) => owner),
     ledgerOwner: asks.some(({ ledgerOwner }) => ledgerOwner),
   };
-}
-
-function distinct(keys: readonly Uint8Array[]): Uint8Array[] {
-  const known = new KeyMap<true>();
-  return keys.filter((key) => {
-    const isNew = known.get(key) === undefined;
-    if (isNew) known.add(key, true);
-    return isNew;
-  });
 }
 
 /** The rules of a list that speak of one action on one target. */
@@ -242,10 +231,9 @@ class Found {
   #knownOf(keys: readonly Uint8Array[], scene: RecordScene): readonly Uint8Array[] {
     this.#known ??= knownTo(this.all);
     const { isAny, keys: named, signer, owner, ledgerOwner } = this.#known;
-    const { all, somebodys } = crowdOf(keys, scene);
     const { effort } = scene;
     effort.left -= named.length;
-    const found = [...named.filter((key) => all.get(key) === true), ...(signer ? somebodys : [])];
+    const found = [...named.filter((key) => isAmong(keys, key)), ...(signer ? somebodysAmong(keys, scene) : [])];
     // Who lets any signer pass does so with one of them.
     if (isAny) found.push(keys[0]!);
     if (!owner && !ledgerOwner) return found;
