@@ -262,9 +262,7 @@ export function frameWhole(bytes: Buffer, from: number, to: number): boolean {
 
 /** Reads the rim of a whole frame into `head`; returns what is wrong with it, or ''. */
 export function readFrameHead(bytes: Buffer, from: number, to: number, head: FrameHead): string {
-  head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
-  head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
-  head.moment = readSafe(bytes, from + MOMENT_AT + 1);
+  readNumbers(bytes, from, head);
   const version = frameVersion(bytes, from);
   if (!isKnownVersion(version)) return `frame of format version ${version}`;
   if (head.count === 0) return 'a frame without entries';
@@ -286,11 +284,15 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
  */
 export function isFrameHead(bytes: Buffer, from: number, head: FrameHead): boolean {
   if (frameBytesAt(bytes, from, FRAME_BYTES_MAX) === 0) return false;
+  readNumbers(bytes, from, head);
+  const elements = bytes.readUInt32BE(from + PAYLOAD_AT + 1);
+  return elements === RIM_ELEMENTS + head.count && head.moment <= MOMENT_MAX && hasNumbers(head);
+}
+
+function readNumbers(bytes: Buffer, from: number, head: FrameHead): void {
   head.firstSeq = readSafe(bytes, from + SEQ_AT + 1);
   head.count = bytes.readUInt32BE(from + COUNT_AT + 1);
   head.moment = readSafe(bytes, from + MOMENT_AT + 1);
-  const elements = bytes.readUInt32BE(from + PAYLOAD_AT + 1);
-  return elements === RIM_ELEMENTS + head.count && head.moment <= MOMENT_MAX && hasNumbers(head);
 }
 
 /** An integer of at most 2^53 - 1 as u64. */
