@@ -141,13 +141,13 @@ export class Copy {
     const read = () => readJournal(disk, directory, journalStart(disk, directory, before), options);
     let { position, torn } = read();
     // Behind a frame that is whole again there may be what is left of the next.
-    for (let before = -1; torn !== null; ) {
+    for (let putBack = -1; torn !== null; ) {
       const { file } = torn;
-      if (torn.byte <= before) throw new DamageError(join(directory, file), before, NOT_PUT_BACK);
+      if (torn.byte <= putBack) throw new DamageError(join(directory, file), putBack, NOT_PUT_BACK);
       const { notes, byte } = mendEnd(disk, directory, { torn, position }, this.#verify, NOT_WHOLE);
       for (const note of notes) this.#tell(note);
       if (byte === null) break;
-      before = byte;
+      putBack = byte;
       ({ position, torn } = read());
     }
     // Of a server whose first write never ended: there was one segment, with nothing in it, and that is gone.
