@@ -138,8 +138,8 @@ describe('bodies that are too much', () => {
 
   test.each([
     [1, 20_000],
-    // Some reach us in two pieces, where what is read at once ends.
-    [72, 90_000],
+    // From Node 22 on some reach us in two pieces, where what is read at once ends.
+    [Number.parseInt(process.versions.node, 10) < 22 ? 64 : 72, 90_000],
   ])('one in chunks of %i bytes, %i of them, is taken', async (bytes, count) => {
     const line = await wire(await start({}, { bodyBytesMax: 10_000_000 }));
     line.socket.write(inChunks(bytes, count));
