@@ -359,3 +359,38 @@ describe('what is packed', () => {
     expect(deep(8)).toThrow(ODD);
   });
 });
+
+describe('a moment', () => {
+  const entryAt = (moment: Uint8Array, proofs = Buffer.from([0x90])) => {
+    const head = Buffer.concat([Buffer.from([0x9a, 0xb6]), Buffer.from(LUID), Buffer.from([1, 17, 1, 1])]);
+    const rest = [Buffer.from([0xc0, 0xa2]), Buffer.from('{}'), proofs, Buffer.from([0xc4, 64]), Buffer.alloc(64)];
+    return Buffer.concat([head, moment, ...rest]);
+  };
+
+  test('is no whole number that is written as a double: the other program takes its bits for one', () => {
+    const five = Buffer.alloc(9, 0xcb);
+    five.writeDoubleBE(5, 1);
+    expect(readEntry(entryAt(Buffer.from([5]))).moment % 1000).toBe(5);
+    expect(() => readEntry(entryAt(five))).toThrow(ODD);
+  });
+
+  test('is none before all, nor that of a proof in a year that has no four digits', () => {
+    const wide = (value: number) => {
+      const bytes = Buffer.alloc(9, 0xd3);
+      bytes.writeBigInt64BE(BigInt(value), 1);
+      return bytes;
+    };
+    const received = readEntry(entryAt(wide(0))).moment;
+    expect(readEntry(entryAt(wide(-received))).moment).toBe(0);
+    expect(() => readEntry(entryAt(wide(-received - 1)))).toThrow(ODD);
+    const signedAt = (moment: number) => {
+      const key = Buffer.from([0xc4, 32, ...Buffer.alloc(32), 0xc4, 64, ...Buffer.alloc(64)]);
+      const proofs = Buffer.concat([Buffer.from([0x91, 0x93]), key, wide(moment - received)]);
+      return () => readEntry(entryAt(wide(0), proofs)).proofs[0]!.custom;
+    };
+    const [first, last] = [-62_167_219_200_000, 253_402_300_799_999];
+    expect(signedAt(first)()).toContain('"0000-01-01T00:00:00.000Z"');
+    expect(signedAt(last)()).toContain('"9999-12-31T23:59:59.999Z"');
+    for (const moment of [first - 1, last + 1]) expect(signedAt(moment)).toThrow(ODD);
+  });
+});
