@@ -234,6 +234,12 @@ const SETTINGS = {
   ),
   threadSecondsMax: count(60, 1, 3_600, 'time after which a thread that does not answer ends the process'),
   snapshotEvery: count(1_000_000, 1, 1e12, 'entries between two snapshots'),
+  scrubSeconds: count(
+    86_400,
+    0,
+    31_536_000,
+    'time in which the newest snapshot is read again once, and what the disk has changed of it is written anew; 0: never',
+  ),
   recordsBytesMax: count(
     recordsRoom(memoryOfProcess()),
     RECORDS_BYTES_MIN,

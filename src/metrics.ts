@@ -17,6 +17,7 @@ import { SEMVER } from './http/version.ts';
 import type { ProofPool } from './proof/pool.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
 import type { Journal } from './storage/journal.ts';
+import type { Scrub } from './storage/scrub.ts';
 
 /** Whose figures are told. Sums go on from the start. */
 interface Watched {
@@ -29,6 +30,7 @@ interface Watched {
   server(): Server | null;
   /** Room on the disk of the data. Throws where the directory is gone: then nothing is told, and the server ends soon. */
   freeBytes(): number;
+  scrub: Scrub | null;
   snapshots: { taken: number; lastEntry: number; lastMs: number };
 }
 
@@ -208,6 +210,18 @@ const METRICS: readonly Metric[] = [
     name: 'ayni_snapshot_seconds',
     help: 'How long the last of them took',
     tell: ({ snapshots }) => snapshots.lastMs / 1000,
+  },
+  {
+    type: 'counter',
+    name: 'ayni_scrubbed_bytes_total',
+    help: 'What of the newest snapshot and its parts was read again since the start',
+    tell: ({ scrub }) => scrub?.stats.bytes ?? 0,
+  },
+  {
+    type: 'counter',
+    name: 'ayni_scrub_mended_total',
+    help: 'Parts that the disk had changed, and that were written anew',
+    tell: ({ scrub }) => scrub?.stats.mended ?? 0,
   },
 ];
 

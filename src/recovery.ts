@@ -29,7 +29,7 @@ import { mendEnd, NOT_PUT_BACK } from './storage/mend.ts';
 import { ownLastSegment } from './storage/own-segment.ts';
 import { DamageError } from './storage/segments.ts';
 import { settleBooks } from './storage/settle.ts';
-import { SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
+import { SnapshotError, snapshotName, snapshotSeq } from './storage/snapshot-format.ts';
 import { removeHalfWritten } from './storage/snapshot-prune.ts';
 import { damagedByte, type RefusedSnapshot, readSnapshots, type SnapshotRead } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
@@ -40,6 +40,8 @@ export interface Recovered {
   end: JournalEnd;
   /** Entries replayed from the journal. */
   entries: number;
+  /** Name of the snapshot that was loaded; null where none was. */
+  snapshot: string | null;
   /** Snapshots that could not be used. */
   refused: RefusedSnapshot[];
   /** What the operator should know, in sentences. */
@@ -172,7 +174,8 @@ export function readBooks({ disk, directory, verify, hashSeed, sizes }: Recovery
     return read;
   });
   refuseOthers(directory, position.seq, refused);
-  return { state, end: position, entries, refused, notes, torn };
+  const name = snapshot === null ? null : snapshotName(snapshot.seq);
+  return { state, end: position, entries, snapshot: name, refused, notes, torn };
 }
 
 /** That a snapshot was passed over, and why. */

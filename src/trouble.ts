@@ -6,6 +6,7 @@
  */
 
 import { END_FILE } from './storage/known-end.ts';
+import { MemoryChangedError } from './storage/scrub.ts';
 import { DamageError, type DamageKind } from './storage/segments.ts';
 import { errorCode, errorText } from './storage/system-error.ts';
 
@@ -28,6 +29,8 @@ export function fatalText(error: Error, directory: string): string {
   if (isDefect(error)) return `This is a defect of ours. ${safe}. Start again, and send us this: ${error.stack}`;
   // Of another's directory, or one that is gone, nobody can say what is safe in it.
   if (error.name === 'LockLostError') return `${error.message}.`;
+  if (error instanceof MemoryChangedError)
+    return `${error.message}. What was acknowledged is on the disk, and some of it may have been decided by that memory: start again, and run \`ayni verify\`, which decides all of it once more.`;
   if (TOLD_ERRORS.has(error.name)) return `${error.message}. ${safe}. Start again.`;
   return `The disk failed (${errorText(error)}). ${safe}. ${remedy(error, directory)}, then start again.`;
 }

@@ -9,6 +9,7 @@ import { prepareSchemas } from './http/schemas.ts';
 import type { Log } from './log.ts';
 import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
+import type { Scrub } from './storage/scrub.ts';
 import { loadPacking } from './storage/values.ts';
 import { type LookAtClock, watchFullness, watchStillness } from './trouble.ts';
 import type { Wait } from './wait.ts';
@@ -20,11 +21,16 @@ const PREPARE_PAUSE_MS = 20;
 /** How often the event loop is looked at, where figures are asked for. */
 const LOOP_RESOLUTION_MS = 1;
 
+/** Where there is no snapshot to look through yet. */
+const SCRUB_PAUSE_MS = 60_000;
+
 interface Watched {
   engine: Engine;
   pool: ProofPool;
   lock: Lock;
   lookAtClock: LookAtClock;
+  /** Null where nothing on the disk is looked through again. */
+  scrub: Scrub | null;
   /** What answers wait for. */
   waits: readonly Pick<Wait, 'look'>[];
   /** Whether intents that have waited too long end. */
@@ -33,7 +39,7 @@ interface Watched {
 
 /** Begins; what it returns ends what a server that stops does no more. */
 export function startWatch(watched: Watched, { tell, defect }: Log): () => void {
-  const { engine, pool, lock, lookAtClock, waits, expires } = watched;
+  const { engine, pool, lock, lookAtClock, scrub, waits, expires } = watched;
   const ticker = setInterval(() => {
     // Before anything ends by it.
     lookAtClock(engine.now(), Date.now(), performance.now());
@@ -53,10 +59,15 @@ export function startWatch(watched: Watched, { tell, defect }: Log): () => void 
     lookAtFullness(room.whatIsFull(true), { bytesMax, bothBytesMax, openIntents: state.open.size });
   }, TICK_MS).unref();
   const preparing = setTimeout(() => prepare(pool).catch(defect), PREPARE_AFTER_MS).unref();
+  if (scrub !== null) goOnScrubbing(scrub).catch((error: Error) => engine.fail(error));
   return () => {
     clearInterval(ticker);
     clearTimeout(preparing);
   };
+}
+
+async function goOnScrubbing(scrub: Scrub): Promise<never> {
+  for (;;) if ((await scrub.round()) === 0) await new Promise((resolve) => setTimeout(resolve, SCRUB_PAUSE_MS).unref());
 }
 
 /** Of all threads: the first one has no figure of its own in every Node that ayni runs on. */

@@ -5,7 +5,7 @@
 
 import type { HeldBooks } from './books.ts';
 import { booksRoom, type Config } from './config.ts';
-import { dumpState } from './core/dump.ts';
+import { dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers, settledTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
@@ -26,6 +26,7 @@ import { ProofPool } from './proof/pool.ts';
 import { Sealer } from './proof/sealer.ts';
 import { verify } from './proof/verify.ts';
 import { Journal, RESERVE_BYTES } from './storage/journal.ts';
+import { Scrub } from './storage/scrub.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { packValue } from './storage/values.ts';
 import { fatalText } from './trouble.ts';
@@ -38,6 +39,8 @@ const INLINE_ROWS_MAX = 3;
 /** After a failure, so long the clients who still wait are given to read that they do. */
 const FATAL_LINGER_MS = 200;
 const COPIES_LOOK_MS = 1000;
+/** A longer one Node takes for none. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Then so many looks, one a second: where the whole process stood still no thread is late. */
 const THREADS_END_LOOKS_MAX = 5;
 
@@ -53,6 +56,8 @@ export interface Rooms {
   outgoing: Outgoing;
   effects: Effects;
   followers: Followers;
+  /** Null where nothing is looked through again. */
+  scrub: Scrub | null;
   /** What became of the snapshots of this run. */
   snapshots: { taken: number; lastEntry: number; lastMs: number };
 }
@@ -78,6 +83,20 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     looksMax: config.threadSecondsMax,
   });
   const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
+  let newest = books.snapshot;
+  const scrub =
+    config.scrubSeconds === 0 || config.readOnly === 'yes'
+      ? null
+      : new Scrub({
+          disk,
+          directory,
+          verify: books.verifyHash,
+          newest: () => newest,
+          finals: () => finalParts(state),
+          rest: restFor(1000 * config.scrubSeconds),
+          tell: log.tell,
+          renew: () => engine.requestSnapshot(),
+        });
   const waiters = new Waiters();
   const followers = new Followers({
     disk,
@@ -102,8 +121,9 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     // room yet, and no start would come through. The operator is told that it is overdue.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {
-      const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books);
+      const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books, scrub);
       Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: seq, lastMs: ms });
+      newest = file;
       followers.tookSnapshot(seq);
       log.inform(
         `Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`,
@@ -141,7 +161,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     inform: log.tell,
     note: (what, done) => engine.note(what, done),
   });
-  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
+  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, scrub, snapshots };
 }
 
 /** Who has lost its copies calls nobody, whether something is on its way to them or not: one of them may have become the books. */
@@ -160,12 +180,18 @@ export function endProcess(pool: ProofPool, code: number): void {
 }
 
 /** To be called between two batches: what the state holds is then what the journal does. */
-async function snapshotOf(state: State, journal: Journal, books: HeldBooks) {
+async function snapshotOf(state: State, journal: Journal, books: HeldBooks, scrub: Scrub | null) {
   const { disk, directory, signHash, verifyHash, refused } = books;
   const { extra, parts } = dumpState(state);
   const content = { ...journal.position, extra: packValue(extra), parts };
-  const taken = await takeSnapshot(disk, directory, content, { sign: signHash, verify: verifyHash, refused });
+  const take = () => takeSnapshot(disk, directory, content, { sign: signHash, verify: verifyHash, refused });
+  const taken = await (scrub === null ? take() : scrub.alone(take));
   return { ...taken, seq: content.seq };
+}
+
+/** Rests that take so long together; none of them keeps the process alive. */
+function restFor(ms: number): (share: number) => Promise<void> {
+  return (share) => new Promise((resolve) => setTimeout(resolve, Math.min(share * ms, TIMER_MS_MAX)).unref());
 }
 
 /** What requests come to. Schemas are compiled here, or when they are first needed. */

@@ -3,7 +3,7 @@
  * do not follow from rows. What does follow (threads, norms, ranks, used proofs …) lies in no snapshot: it is restored
  * here, from the entries.
  */
-import { type MemorySizes, type Part, type Parts, rowsOf } from '../memory/index.ts';
+import { type FinalPart, type MemorySizes, type Part, type Parts, rowsOf } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
 import { addCount, addOwnStatus } from './counts.ts';
 import { EntryType, POSTING_WIDTH, throughAt } from './entry.ts';
@@ -67,6 +67,11 @@ export function dumpState(state: State): { extra: StateExtra; parts: Part[] } {
       ...[...structures(state), state.tokens].flatMap((structure) => structure.dump()),
     ],
   };
+}
+
+/** Those parts of which a dump would have no other bytes, now or ever again. */
+export function finalParts(state: State): FinalPart[] {
+  return structures(state).flatMap<FinalPart>((structure) => ('finals' in structure ? structure.finals : []));
 }
 
 /** The state of which this is a dump. Throws where parts are missing or do not fit. */

@@ -9,7 +9,7 @@
  * one, so those of one value lie side by side.
  */
 import { U32Column } from './columns.ts';
-import { fail, finder, headPart, type Part, type Parts, readHead, Shape } from './parts.ts';
+import { type FinalPart, fail, finder, headPart, type Part, type Parts, readHead, Shape } from './parts.ts';
 import { Table, type TableOptions } from './table.ts';
 
 export class Chains {
@@ -94,6 +94,11 @@ export class Chains {
     const next = this.nodes.get(node * 2 + 1);
     if (next >= node) fail(`chains ${this.name}: node ${node} points forward to ${next}`);
     return next;
+  }
+
+  /** The full pages of nodes, which change no more. */
+  get finals(): readonly FinalPart[] {
+    return this.nodes.finals;
   }
 
   /** The parts of table and column, and a head. Copies nothing. */

@@ -46,7 +46,7 @@ abstract class Column<Page extends Cells> {
   private readonly width: number;
   private readonly pageRows: number;
   /** Kept ready so that a dump of many pages takes no time. */
-  private finals: FinalPart[] = [];
+  private readonly fullPages: FinalPart[] = [];
   private holds = new Holds();
   /** Bytes of a block that is copied away, and how far a row is shifted to give its block. */
   private readonly blockBytes: number;
@@ -82,11 +82,16 @@ abstract class Column<Page extends Cells> {
     return this.holds.bytes;
   }
 
+  /** The full pages of an append-only column, which change no more. */
+  get finals(): readonly FinalPart[] {
+    return this.fullPages;
+  }
+
   /** The pages as parts; full pages of an append-only column are final. Copies nothing. */
   dump(): Part[] {
     const head = headPart(this.name, Shape.column, [this.width, this.appendOnly ? 1 : 0, this.pageRows, this.rows]);
     const first = this.closed >>> this.shift;
-    if (first === this.pages.length) return [head, ...this.finals];
+    if (first === this.pages.length) return [head, ...this.fullPages];
     const block = (page: number) => (page * this.pageRows) / 2 ** this.blockShift;
     const hold = this.holds.take(this.blockBytes, block(first), block(this.pages.length), () => {
       this.held = 0;
@@ -97,7 +102,7 @@ abstract class Column<Page extends Cells> {
       const bytes = new Uint8Array(buffer, 0, Math.min(this.pageRows, this.rows - page * this.pageRows) * this.width);
       return hold.part(pageName(this.name, 'open', page), () => hold.read(bytes, block(page), 0));
     });
-    return [head, ...this.finals, ...open];
+    return [head, ...this.fullPages, ...open];
   }
 
   /** Takes over the state of a dump. Throws where parts are missing or do not fit, and then changes nothing. */
@@ -123,8 +128,8 @@ abstract class Column<Page extends Cells> {
     this.pages = pages;
     this.rows = rows;
     this.closed = this.appendOnly && count > 0 ? (count - 1) * pageRows : 0;
-    this.finals = [];
-    for (let page = 0; page < this.closed >>> this.shift; page++) this.finals.push(this.finalPart(page));
+    this.fullPages.length = 0;
+    for (let page = 0; page < this.closed >>> this.shift; page++) this.fullPages.push(this.finalPart(page));
     // What earlier dumps hold changes no more.
     this.holds = new Holds();
     this.held = 0;
@@ -135,7 +140,7 @@ abstract class Column<Page extends Cells> {
     if (this.rows + this.pageRows > ROWS_MAX) fail(`column ${this.name} is full`);
     if (this.appendOnly) {
       this.closed = this.rows;
-      if (this.rows > 0) this.finals.push(this.finalPart(this.pages.length - 1));
+      if (this.rows > 0) this.fullPages.push(this.finalPart(this.pages.length - 1));
     }
     this.pages.push(this.view(new SharedArrayBuffer(this.pageRows * this.width)));
   }

@@ -14,6 +14,7 @@
  */
 import {
   exactly,
+  type FinalPart,
   fail,
   finder,
   headPart,
@@ -195,20 +196,21 @@ export class Heap {
     return this.chunk(at).subarray(offset, offset + this.length(at));
   }
 
+  /** The full chunks, which change no more. */
+  get finals(): FinalPart[] {
+    const full = this.chunks.slice(0, -1);
+    return full.map((bytes, index) => ({ name: pageName(this.name, 'chunk', index), final: true, bytes }));
+  }
+
   /** Every full chunk as a final part, what is written of the last one, and a head. Copies nothing. */
   dump(): Part[] {
-    const last = this.chunks.length - 1;
-    const parts = [headPart(this.name, Shape.heap, [this.chunkBytes, last, this.lastUsed])];
-    for (let i = 0; i < last; i++) {
-      parts.push({ name: pageName(this.name, 'chunk', i), final: true, bytes: this.chunks[i]! });
-    }
-    // What is written there stays as it is, so it needs no hold.
-    parts.push({
-      name: `${this.name}.tail`,
-      final: false,
-      pieces: piecesOf(this.lastChunk.subarray(0, this.lastUsed)),
-    });
-    return parts;
+    // What is written of the last one stays as it is, so it needs no hold.
+    const tail = piecesOf(this.lastChunk.subarray(0, this.lastUsed));
+    return [
+      headPart(this.name, Shape.heap, [this.chunkBytes, this.chunks.length - 1, this.lastUsed]),
+      ...this.finals,
+      { name: `${this.name}.tail`, final: false, pieces: tail },
+    ];
   }
 
   /** Takes over the state of a dump. Throws where parts are missing or do not fit, and then changes nothing. */

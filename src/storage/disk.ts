@@ -41,13 +41,18 @@ export interface DiskFile {
   closeLater(done: Done): void;
 }
 
-/** Another hold on a file, for whole blocks. */
+/** Where blocks begin, in the file and in memory: what devices ask for is this or a part of it. */
+export const BLOCK_BYTES = 4096;
+
+/**
+ * Another hold on a file, past the page cache. `bytes` are `pageAligned`; `from`, `to` and `position` are multiples of
+ * `BLOCK_BYTES`.
+ */
 export interface SyncedFile {
-  /**
-   * What it reports as written is on the device, with the length that it gave the file. `bytes` begin at a page of the
-   * system's memory, `from`, `to` and `position` at multiples of 4096.
-   */
+  /** What it reports as written is on the device, with the length that it gave the file. */
   writeLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
+  /** What the device has. Where it gives no whole block the file ends. */
+  readLater(bytes: Uint8Array, from: number, to: number, position: number, done: Counted): void;
   closeLater(done: Done): void;
 }
 
@@ -63,7 +68,7 @@ export interface Disk {
   open(path: string, mode: OpenMode): DiskFile;
   /** Makes an empty file where there is none (EEXIST), for who opens it then. */
   createLater(path: string, done: Done): void;
-  /** A file that is there, for writes past the page cache; null where the system has none for it, or none to rely on. */
+  /** A file that is there, past the page cache; null where the system has none for it, or none to rely on. */
   openSynced(path: string): SyncedFile | null;
   /** Whether the name is there, and leads somewhere; throws where the system does not tell. */
   exists(path: string): boolean;
@@ -214,7 +219,7 @@ function finished(start: (done: Done) => void): Promise<void> {
   return new Promise((resolve, reject) => start((error) => (error === null ? resolve() : reject(error))));
 }
 
-function counted(start: (done: Counted) => void): Promise<number> {
+export function counted(start: (done: Counted) => void): Promise<number> {
   return new Promise((resolve, reject) => start((error, count) => (error === null ? resolve(count) : reject(error))));
 }
 
@@ -354,9 +359,22 @@ function openSynced(path: string): SyncedFile | null {
   return {
     writeLater: (bytes, from, to, position, done) =>
       fs.write(fd, bytes, from, callBytes(from, to), position, (error, count) => done(nameFile(error, path), count)),
+    readLater: (bytes, from, to, position, done) =>
+      fs.read(fd, bytes, from, callBytes(from, to), position, (error, count) => done(nameFile(error, path), count)),
     closeLater: (done) => fs.close(fd, (error) => done(nameFile(error ?? null, path))),
   };
 }
+
+/**
+ * Memory that can be resized lies on pages of the system's of its own, which others need not. (The library of types
+ * that tsconfig.json names is older than it.)
+ */
+export function pageAligned(bytes: number, maxByteLength: number): ResizableBuffer {
+  const Resizable = ArrayBuffer as unknown as new (bytes: number, limits: { maxByteLength: number }) => ResizableBuffer;
+  return new Resizable(bytes, { maxByteLength });
+}
+
+type ResizableBuffer = ArrayBuffer & { resize(bytes: number): void };
 
 /** Makes an error of the system tell which file it was, as those of calls by name do. */
 function nameFile<E>(error: E, path: string): E {

@@ -34,12 +34,18 @@ export function rememberPart(path: string, row: PartRow, bytes: Uint8Array): voi
   remembered.set(bytes.buffer, { path, from: bytes.byteOffset, row });
 }
 
-/** The row of a part that is known to have its file, or null. */
-export function keptPart(disk: Disk, directory: string, { name, bytes }: FinalPart): PartRow | null {
+/** The row of a part that has been written to a file of this directory, or read from one, whatever became of that; else null. */
+export function rememberedPart(directory: string, { name, bytes }: FinalPart): PartRow | null {
   const known = remembered.get(bytes.buffer);
   if (known === undefined || known.from !== bytes.byteOffset || known.row.bytes !== bytes.length) return null;
-  const { path, row } = known;
-  return path === join(directory, partName(name, row.hash!)) && fileBytes(disk, path) === bytes.length ? row : null;
+  return known.path === join(directory, partName(name, known.row.hash!)) ? known.row : null;
+}
+
+/** The row of a part that is known to have its file, or null. */
+export function keptPart(disk: Disk, directory: string, part: FinalPart): PartRow | null {
+  const row = rememberedPart(directory, part);
+  if (row === null) return null;
+  return fileBytes(disk, join(directory, partName(row.name, row.hash!))) === row.bytes ? row : null;
 }
 
 /** Writes a part to its file, gathered in `buffer`; returns its row in the manifest. */

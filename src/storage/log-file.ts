@@ -11,7 +11,17 @@
  * to what is new; nothing is written by way of the page cache as long as the device takes blocks past it.
  */
 import assert from 'node:assert/strict';
-import { type Disk, type DiskFile, type Done, noMoreBytes, readAll, type SyncedFile, writeAll } from './disk.ts';
+import {
+  BLOCK_BYTES,
+  type Disk,
+  type DiskFile,
+  type Done,
+  noMoreBytes,
+  pageAligned,
+  readAll,
+  type SyncedFile,
+  writeAll,
+} from './disk.ts';
 import { errorCode } from './system-error.ts';
 
 export interface LogFile {
@@ -80,8 +90,6 @@ function endsAt(file: DiskFile, size: number): boolean {
   return file.read(END, 0, END.length, size - 1) === 1;
 }
 
-/** Where blocks begin, in the file and in memory: what devices ask for is this or a part of it. */
-const BLOCK_BYTES = 4096;
 /** The stage of what comes mostly, and the longest there may be: a frame of the largest size, and room behind it. */
 const STAGE_BYTES = 2 * 1024 * 1024;
 const STAGE_BYTES_MAX = 128 * 1024 * 1024;
@@ -237,14 +245,3 @@ function blockAt(position: number): number {
 function blockAfter(position: number): number {
   return blockAt(position + BLOCK_BYTES - 1);
 }
-
-/**
- * Memory that can be resized lies on pages of the system's of its own, which others need not. (The library of types
- * that tsconfig.json names is older than it.)
- */
-function pageAligned(bytes: number, maxByteLength: number): ResizableBuffer {
-  const Resizable = ArrayBuffer as unknown as new (bytes: number, limits: { maxByteLength: number }) => ResizableBuffer;
-  return new Resizable(bytes, { maxByteLength });
-}
-
-type ResizableBuffer = ArrayBuffer & { resize(bytes: number): void };

@@ -170,7 +170,7 @@ export function readOutline(file: DiskFile, verify: VerifyHash): Outline {
 }
 
 /** Has the system read what `readFoot` reads: that waits for no device then. The foot; null where there is none. */
-async function readFootAhead(file: DiskFile): Promise<Buffer | null> {
+export async function readFootAhead(file: DiskFile): Promise<Buffer | null> {
   const size = file.size();
   const foot = Buffer.alloc(FOOT_BYTES);
   await readAllLater(file, Buffer.alloc(SNAPSHOT_HEADER_BYTES), 0);

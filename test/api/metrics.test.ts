@@ -342,7 +342,9 @@ describe('figures for Prometheus', () => {
   });
 
   test('tell of snapshots and ledgers', async () => {
-    const server = await serverOfTest({ flags: ['--metrics', '127.0.0.1:0', '--snapshot-every', '2'] });
+    const server = await serverOfTest({
+      flags: ['--metrics', '127.0.0.1:0', '--snapshot-every', '2', '--scrub-seconds', '1'],
+    });
     const client = connect(server);
     const keys = makeKeys();
     await client.post('/ledgers', record({ handle: unique('ledger') }, keys));

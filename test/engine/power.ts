@@ -102,6 +102,8 @@ export class Power implements Disk {
     return {
       writeLater: (bytes, from, to, position, done) =>
         this.#later<Counted>((end) => file.writeLater(bytes, from, to, position, end), done),
+      readLater: (bytes, from, to, position, done) =>
+        this.#later<Counted>((end) => file.readLater(bytes, from, to, position, end), done),
       closeLater: (done) => this.#later<Done>((end) => file.closeLater(end), done),
     };
   }

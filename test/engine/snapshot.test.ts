@@ -1,6 +1,6 @@
 /** Snapshots beside traffic: what they hold, what a cut or a fault leaves of them, and the way back without them. */
 import { describe, expect, test } from 'vitest';
-import { dumpState } from '../../src/core/dump.ts';
+import { dumpState, finalParts, type Part } from '../../src/core/dump.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { makeKeyPair } from '../../src/proof/keys.ts';
@@ -54,6 +54,21 @@ describe('a snapshot', () => {
     expect(differencesOf(byJournal.state, house.state)).toEqual([]);
     expect(viewOf(bySnapshot.state)).toEqual(viewOf(house.state));
     expect(viewOf(byJournal.state)).toEqual(viewOf(house.state));
+  });
+
+  test('has for final what the state says that it has for good, and nothing else', async () => {
+    const { state } = await lived({ sizes: { chunkBytes: 4096, pageRows: 16 } });
+    const finals = dumpState(state).parts.filter(({ final }) => final);
+    const namesOf = (parts: readonly Part[]) => [...new Set(parts.map(({ name }) => name.replace(/\.[^.]*$/, '')))];
+    expect(namesOf(finals)).toEqual([
+      'row-kind.page',
+      'row-ledger.page',
+      'records.chunk',
+      'order.page',
+      'log.page',
+      'terms.nodes.page',
+    ]);
+    expect(finalParts(state)).toEqual(finals);
   });
 
   test('holds the state at its entry, though traffic goes on while it is written', async () => {

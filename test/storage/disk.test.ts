@@ -6,7 +6,18 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Part } from '../../src/core/dump.ts';
-import { type Disk, readAll, readWhole, realDisk, writeAll, writeWhole } from '../../src/storage/disk.ts';
+import {
+  BLOCK_BYTES,
+  closeLater,
+  counted,
+  type Disk,
+  pageAligned,
+  readAll,
+  readWhole,
+  realDisk,
+  writeAll,
+  writeWhole,
+} from '../../src/storage/disk.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { cutTornTail } from '../../src/storage/journal-reader.ts';
 import { DamageError } from '../../src/storage/segments.ts';
@@ -29,7 +40,7 @@ const code = (work: () => unknown): string => {
 
 describe.each([
   ['the real disk', () => realDisk],
-  ['the fake disk', () => new FakeDisk()],
+  ['the fake disk', () => new FakeDisk(2)],
 ])('%s', (name, make: () => Disk) => {
   let disk: Disk;
   let directory: string;
@@ -53,6 +64,26 @@ describe.each([
     file.sync();
     expect([file.size(), readAll(file, read, 1), readAll(file, read, 9)]).toEqual([3, 2, 0]);
     file.close();
+  });
+
+  test('gives past the page cache what lies there, in blocks, and at its end what is left of one', async () => {
+    const path = join(directory, 'blocks');
+    const file = disk.open(path, 'create');
+    const bytes = Buffer.alloc(2 * BLOCK_BYTES + 1000).map((_, n) => n % 251);
+    writeAll(file, bytes, 0, bytes.length, 0);
+    file.close();
+    const synced = disk.openSynced(path);
+    // In memory, say.
+    if (synced === null) return;
+    const read = new Uint8Array(pageAligned(4 * BLOCK_BYTES, 4 * BLOCK_BYTES));
+    const readAt = (position: number) =>
+      counted((done) => synced.readLater(read, BLOCK_BYTES, read.length, position, done));
+    expect(await readAt(BLOCK_BYTES)).toBe(BLOCK_BYTES + 1000);
+    expect(Buffer.from(read.subarray(BLOCK_BYTES, 2 * BLOCK_BYTES + 1000)).equals(bytes.subarray(BLOCK_BYTES))).toBe(
+      true,
+    );
+    expect(await readAt(3 * BLOCK_BYTES)).toBe(0);
+    await closeLater(synced);
   });
 
   test('knows what exists and what does not', () => {

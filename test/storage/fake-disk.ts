@@ -11,10 +11,19 @@
  */
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
-import type { Counted, Disk, DiskFile, Done, OpenMode, Rights, SyncedFile } from '../../src/storage/disk.ts';
+import {
+  BLOCK_BYTES,
+  type Counted,
+  type Disk,
+  type DiskFile,
+  type Done,
+  type OpenMode,
+  type Rights,
+  readAllLater,
+  type SyncedFile,
+} from '../../src/storage/disk.ts';
 
 export const SECTOR_BYTES = 512;
-const BLOCK_BYTES = 4096;
 
 export type Call =
   | 'open'
@@ -243,10 +252,20 @@ export class FakeDisk implements Disk {
   openSynced(path: string): SyncedFile | null {
     if (!this.#knowsSynced) return null;
     const file = this.open(path, 'write');
+    const needBlocks = (...places: number[]) => {
+      const misfit = places.find((at) => at % BLOCK_BYTES !== 0);
+      if (misfit !== undefined) throw new Error(`${path}: ${misfit} is no multiple of ${BLOCK_BYTES}`);
+    };
     return {
+      readLater: (bytes, from, to, position, done) => {
+        needBlocks(bytes.length, from, to, position);
+        readAllLater(file, bytes.subarray(from, to), position).then(
+          (count) => done(null, count),
+          (error: Error) => done(error, 0),
+        );
+      },
       writeLater: (bytes, from, to, position, done) => {
-        const misfit = [bytes.length, from, to, position].find((at) => at % BLOCK_BYTES !== 0);
-        if (misfit !== undefined) throw new Error(`${path}: ${misfit} is no multiple of ${BLOCK_BYTES}`);
+        needBlocks(bytes.length, from, to, position);
         let count = 0;
         try {
           count = file.write(bytes, from, to, position);

@@ -1,0 +1,224 @@
+/**
+ * Scrubbing: what lies on the disk and is read by a start alone is read again while the server runs. Bytes of a device change
+ * without a word, and of a final part there is one file, which every later snapshot names: where it changed, no snapshot
+ * could be loaded, and what the journal held before them is gone. While the server runs its memory has the same bytes, so a
+ * file that has changed is written anew from there. (Schwarz et al., "Disk Scrubbing in Large Archival Storage Systems", 2004.)
+ *
+ * What always holds: nothing is replaced but by bytes with the hash that the signed snapshot names; of memory that has
+ * other ones by now nothing is written, and nobody is to be answered from it; files are read past the page cache where the
+ * disk has a way to do that, for what was written lies there as it was, whatever the device makes of it; nothing is written
+ * here while a snapshot is.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { equalBytes } from '../core/bytes.ts';
+import type { FinalPart } from '../core/dump.ts';
+import {
+  BLOCK_BYTES,
+  closeLater,
+  counted,
+  type Disk,
+  type DiskFile,
+  pageAligned,
+  readAllLater,
+  syncDirectoryLater,
+} from './disk.ts';
+import { gatheringBuffer } from './file-stream.ts';
+import { fileBytes, keepPart, rememberedPart } from './final-parts.ts';
+import type { VerifyHash } from './format.ts';
+import { FOOT_BYTES, type PartRow, PIECE_BYTES, partName, SnapshotError } from './snapshot-format.ts';
+import { NOT_OURS_TO_READ, readFoot, readFootAhead } from './snapshot-reader.ts';
+import { errorCode } from './system-error.ts';
+
+export interface ScrubOptions {
+  disk: Disk;
+  directory: string;
+  verify: VerifyHash;
+  /** Name of the snapshot that was loaded or taken last; null before the first. */
+  newest(): string | null;
+  /** The final parts that there are in memory. */
+  finals(): readonly FinalPart[];
+  /** Called after each piece with its share of all there is to read, from 0 to 1; it goes on when that resolves. */
+  rest(share: number): Promise<void>;
+  /** Something changed on the disk: what, and what is done about it. */
+  tell(what: string): void;
+  /** Asks for a new snapshot, since the newest one's own file has changed. */
+  renew(): void;
+}
+
+/** Memory of a final part has other bytes than when it was written: the machine's fault, or ours. */
+export class MemoryChangedError extends Error {
+  override name = 'MemoryChangedError';
+
+  constructor(part: string) {
+    super(`the memory of ${part} has changed, which nobody changes: the machine's memory fails, or ayni has a defect`);
+  }
+}
+
+/** A file that is looked through: how long it has to be, how many bytes of it there is a hash of, and which. */
+interface Looked {
+  readonly path: string;
+  readonly size: number;
+  readonly bytes: number;
+  readonly hash: Uint8Array;
+}
+
+export class Scrub {
+  /** Bytes of files read again since the start, and files that were written anew. */
+  readonly stats = { bytes: 0, mended: 0 };
+  readonly #options: ScrubOptions;
+  /** Past the page cache whole pages are read into whole pages. */
+  readonly #piece = new Uint8Array(pageAligned(PIECE_BYTES, PIECE_BYTES));
+  /** Ends when nobody writes a part, here or for a snapshot. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: ScrubOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Goes once through the newest snapshot and all parts that have a file, and through the memory of these; returns how
+   * many bytes that were. Rejects with MemoryChangedError, and where the books are another server's by now.
+   */
+  async round(): Promise<number> {
+    const { directory, newest, finals } = this.#options;
+    const name = newest();
+    const own = name === null ? null : await this.#readSnapshot(name);
+    const parts = finals().flatMap((part) => {
+      const row = rememberedPart(directory, part);
+      return row === null ? [] : [{ part, row }];
+    });
+    const all = parts.reduce((sum, { row }) => sum + 2 * row.bytes, own?.bytes ?? 0);
+    const fault = own === null ? null : await this.#faultOf(own, all);
+    if (fault !== null) this.#snapshotChanged(name!, fault);
+    for (const { part, row } of parts) await this.#look(part, row, all);
+    return all;
+  }
+
+  /** Resolves with what `write` does, while nothing is written here. */
+  alone<T>(write: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(write);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Resolves when nothing is written here, and nothing will be. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#turn;
+  }
+
+  /** What of the snapshot's own file its foot has the hash of; null where that cannot be read. */
+  async #readSnapshot(name: string): Promise<Looked | null> {
+    const { disk, directory, verify } = this.#options;
+    const path = join(directory, name);
+    try {
+      return await withOpen(disk.open(path, 'read'), async (file) => {
+        await readFootAhead(file);
+        const size = file.size();
+        return { path, size, bytes: size - FOOT_BYTES, hash: readFoot(file, verify).foot.hash };
+      });
+    } catch (error) {
+      const fault = faultIn(error);
+      if (fault !== null) this.#snapshotChanged(name, fault);
+      return null;
+    }
+  }
+
+  /** The one before it and the journal would do for a start; but of those there is one too by now. */
+  #snapshotChanged(name: string, fault: string): void {
+    const { newest, tell, renew } = this.#options;
+    // One that is not the newest any more may be gone.
+    if (this.#isClosed || name !== newest()) return;
+    tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
+    renew();
+  }
+
+  async #look(part: FinalPart, { name, bytes, hash }: PartRow, all: number): Promise<void> {
+    const { disk, directory, tell } = this.#options;
+    const file = partName(name, hash!);
+    if (!equalBytes(await this.#hashMemory(part.bytes, all), hash!)) throw new MemoryChangedError(name);
+    const fault = await this.#faultOf({ path: join(directory, file), size: bytes, bytes, hash: hash! }, all);
+    if (fault === null) return;
+    await this.alone(async () => {
+      if (this.#isClosed) return;
+      try {
+        await keepPart(disk, directory, part, gatheringBuffer());
+        await syncDirectoryLater(disk, directory);
+        this.stats.mended += 1;
+        tell(`${file} had changed on the disk (${fault}), and is written anew: see to the disk.`);
+      } catch (error) {
+        if (errorCode(error) === '') throw error;
+        tell(
+          `${file} has changed on the disk (${fault}), and cannot be written anew (${(error as Error).message}): no start could read it. It is tried again.`,
+        );
+      }
+    });
+  }
+
+  async #hashMemory(memory: Uint8Array, all: number): Promise<Uint8Array> {
+    const sha = createHash('sha256');
+    for (let at = 0; at < memory.length; at += PIECE_BYTES) {
+      const piece = memory.subarray(at, at + PIECE_BYTES);
+      sha.update(piece);
+      await this.#options.rest(piece.length / all);
+    }
+    return sha.digest();
+  }
+
+  /** What is wrong with a file; null where nothing is, or it cannot be looked at now. */
+  async #faultOf({ path, size, bytes, hash }: Looked, all: number): Promise<string | null> {
+    const { disk } = this.#options;
+    const piece = this.#piece;
+    try {
+      const there = fileBytes(disk, path);
+      if (there !== size) return there < 0 ? 'it is missing' : `it has ${there} bytes`;
+      const sha = createHash('sha256');
+      for (let at = 0; at < bytes; at += piece.length) {
+        const wanted = Math.min(piece.length, bytes - at);
+        if ((await readPast(disk, path, piece, at)) < wanted) return 'it is too short';
+        sha.update(piece.subarray(0, wanted));
+        this.stats.bytes += wanted;
+        await this.#options.rest(wanted / all);
+      }
+      return equalBytes(sha.digest(), hash) ? null : 'other bytes';
+    } catch (error) {
+      return faultIn(error);
+    }
+  }
+}
+
+/**
+ * Fills the piece with what the device has from this place on, where the disk has a way to ask for that; returns how many
+ * bytes the file had. Nobody holds it open through a rest: a snapshot that is removed meanwhile is to give back its room.
+ */
+async function readPast(disk: Disk, path: string, piece: Uint8Array, position: number): Promise<number> {
+  const synced = disk.openSynced(path);
+  if (synced === null) return withOpen(disk.open(path, 'read'), (file) => readAllLater(file, piece, position));
+  return withOpen(synced, async (file) => {
+    let at = 0;
+    do {
+      const count = await counted((done) => file.readLater(piece, at, piece.length, position + at, done));
+      at += count;
+      if (count === 0) break;
+      // Where it gives no whole block the file ends.
+    } while (at < piece.length && at % BLOCK_BYTES === 0);
+    return at;
+  });
+}
+
+async function withOpen<F extends Pick<DiskFile, 'closeLater'>, T>(file: F, use: (file: F) => Promise<T>): Promise<T> {
+  try {
+    return await use(file);
+  } finally {
+    await closeLater(file);
+  }
+}
+
+/** What an error says of a file; null where it says nothing against it. Throws what is neither the disk's nor the file's. */
+function faultIn(error: unknown): string | null {
+  const code = errorCode(error);
+  if (!(error instanceof SnapshotError) && code === '') throw error;
+  return NOT_OURS_TO_READ.includes(code) ? null : (error as Error).message;
+}

@@ -1,0 +1,77 @@
+/** The real server on a disk that changes what lies on it: it is seen and mended while the server runs; see scrub.ts. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { filesIn, fillBooks } from '../cli/books.ts';
+import { connect, makeKeys, record } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { until } from '../support/kit.ts';
+import { type Server, startServer } from '../support/server.ts';
+import { slow } from '../support/slow.ts';
+
+function flip(path: string, byte: number): void {
+  const bytes = readFileSync(path);
+  bytes[byte]! ^= 1;
+  writeFileSync(path, bytes);
+}
+
+const told = (server: Server, what: RegExp) => until(() => what.exec(server.log()), server.log);
+
+test('a newest snapshot that has changed on the disk is followed by a new one, and a start reads that', async () => {
+  const directory = freshDirectory();
+  const first = await startServer({ directory, flags: ['--snapshot-every', '20'] });
+  await fillBooks(first, 20);
+  await first.stop();
+  const newest = filesIn(directory, /^snapshot/).at(-1)!;
+  const server = await startServer({ directory, flags: ['--scrub-seconds', '1'] });
+  flip(join(directory, newest), statSync(join(directory, newest)).size >> 1);
+  await told(server, new RegExp(`${newest} has changed on the disk \\(other bytes\\)\\. A new snapshot is taken`));
+  await told(server, /Took snapshot-\d+\.ays/);
+  await server.kill();
+  const again = await startServer({ directory });
+  expect(again.log()).not.toContain('not used');
+  await again.stop();
+});
+
+test('nothing is read again where nobody wants it', async () => {
+  const directory = freshDirectory();
+  const server = await startServer({ directory, flags: ['--snapshot-every', '20', '--scrub-seconds', '0'] });
+  await fillBooks(server, 20);
+  const newest = filesIn(directory, /^snapshot/).at(-1)!;
+  flip(join(directory, newest), 100);
+  await server.stop();
+  expect(server.log()).not.toContain('has changed');
+});
+
+// Of fewer entries no page of a column is full.
+slow('a part that has changed, or is gone, is written anew, and a start reads it', async () => {
+  const directory = freshDirectory();
+  const first = await startServer({ directory });
+  const keys = makeKeys();
+  const wallets = Array.from({ length: 66_000 }, (_, n) => n);
+  const post = async () => {
+    for (let n = wallets.pop(); n !== undefined; n = wallets.pop()) {
+      const body = JSON.stringify(record({ handle: `w${n}` }, keys));
+      // Nobody looks at so many answers.
+      await (await fetch(`${first.url}/wallets`, { method: 'POST', body })).arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, post));
+  first.process.kill('SIGUSR2');
+  await told(first, /Took snapshot-\d+\.ays/);
+  await first.kill();
+  const server = await startServer({ directory, flags: ['--scrub-seconds', '2'] });
+  const parts = readdirSync(directory).filter((name) => name.startsWith('part-'));
+  expect(parts.length).toBeGreaterThan(1);
+  for (const part of parts) flip(join(directory, part), 60_000);
+  for (const part of parts) {
+    await told(server, new RegExp(`${part} had changed on the disk \\(other bytes\\), and is written anew`));
+  }
+  expect(parts.filter((name) => !existsSync(join(directory, name)))).toEqual([]);
+  await server.kill();
+  const again = await startServer({ directory });
+  expect(again.log()).not.toContain('not used');
+  const { status } = await connect(again).get('/wallets/w65999');
+  expect(status).toBe(200);
+  await again.stop();
+});

@@ -1,0 +1,243 @@
+/** What a disk has changed of the newest snapshot is found and written anew while its bytes are in memory; see scrub.ts. */
+import { describe, expect, test } from 'vitest';
+import type { FinalPart } from '../../src/core/dump.ts';
+import type { Disk } from '../../src/storage/disk.ts';
+import { MemoryChangedError, Scrub, type ScrubOptions } from '../../src/storage/scrub.ts';
+import { PIECE_BYTES } from '../../src/storage/snapshot-format.ts';
+import { DIRECTORY, filesOf, freshDisk, server, withCalls } from './kit.ts';
+import { contentAt, part, plain, read, START, take } from './snapshots.ts';
+
+/** With and without a way past the page cache. */
+const WAYS = [
+  ['by way of the page cache', 1],
+  ['past it', 2],
+] as const;
+const NEWEST = 'snapshot-00000000000000000006.ays';
+const own = `${DIRECTORY}/${NEWEST}`;
+
+/** Two snapshots with the same two final parts, one of which takes several pieces. */
+async function standing(seed: number = 1) {
+  const disk = freshDisk(seed, (run) => setImmediate(run));
+  const finals = [part('chunk-0', true, 2 * PIECE_BYTES + 1000), part('chunk-1', true, 4096)] as FinalPart[];
+  const parts = [part('table', false, 300), ...finals];
+  const older = contentAt(START, parts);
+  const newer = contentAt({ ...START, seq: 6 }, parts);
+  await take(disk, older);
+  await take(disk, newer);
+  const [first, second] = disk.readdir(DIRECTORY).filter((name) => name.startsWith('part-')) as [string, string];
+  return { disk, finals, older, newer, path: `${DIRECTORY}/${first}`, second: `${DIRECTORY}/${second}` };
+}
+
+function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOptions> = {}) {
+  const [told, rests]: [string[], number[]] = [[], []];
+  let renewed = 0;
+  const scrub = new Scrub({
+    disk,
+    directory: DIRECTORY,
+    verify: server.verify,
+    newest: () => NEWEST,
+    finals: () => finals,
+    async rest(share) {
+      rests.push(share);
+    },
+    tell: (what) => told.push(what),
+    renew: () => renewed++,
+    ...more,
+  });
+  return { scrub, told, rests, renewed: () => renewed };
+}
+
+const flipped = (bytes: Buffer, at: number) => {
+  bytes[at]! ^= 1;
+  return bytes;
+};
+
+describe.each(WAYS)('%s', (_, seed) => {
+  test('books that are as they were are read through, and left alone; the rests are as long as all of it together', async () => {
+    const { disk, finals } = await standing(seed);
+    const before = filesOf(disk);
+    const { scrub, told, rests, renewed } = scrubOf(disk, finals);
+    const [bytes, parts] = [disk.bytesOf(own).length, 2 * PIECE_BYTES + 1000 + 4096];
+    expect([await scrub.round(), scrub.stats]).toEqual([
+      bytes - 108 + 2 * parts,
+      { bytes: bytes - 108 + parts, mended: 0 },
+    ]);
+    expect([told, renewed(), filesOf(disk)]).toEqual([[], 0, before]);
+    expect(rests.reduce((sum, rest) => sum + rest, 0)).toBeCloseTo(1);
+    expect(Math.max(...rests)).toBeLessThan(0.25);
+    expect(disk.openFiles).toEqual([]);
+  });
+
+  test.each<[string, (bytes: Buffer) => Buffer | null, string]>([
+    ['its first byte', (bytes) => flipped(bytes, 0), 'other bytes'],
+    ['the first byte of its second piece', (bytes) => flipped(bytes, PIECE_BYTES), 'other bytes'],
+    ['its last byte', (bytes) => flipped(bytes, bytes.length - 1), 'other bytes'],
+    ['a page of it, which is zeros', (bytes) => bytes.fill(0, 4096, 8192), 'other bytes'],
+    ['its end, which is missing', (bytes) => bytes.subarray(0, -1), 'it has 525287 bytes'],
+    ['its length: it has a byte more', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), 'it has 525289 bytes'],
+    ['all of it: it is gone', () => null, 'it is missing'],
+  ])('a part is written anew where the disk has changed %s, and both snapshots are whole', async (_, spoil, fault) => {
+    const { disk, finals, older, newer, path } = await standing(seed);
+    disk.put(path, spoil(disk.bytesOf(path)));
+    expect(read(disk).snapshot, 'neither can be loaded').toBeNull();
+    const { scrub, told, renewed } = scrubOf(disk, finals);
+    await scrub.round();
+    const file = path.slice(DIRECTORY.length + 1);
+    expect(told).toEqual([`${file} had changed on the disk (${fault}), and is written anew: see to the disk.`]);
+    expect([scrub.stats.mended, renewed(), disk.isDurable(path)]).toEqual([1, 0, true]);
+    expect(plain(read(disk).snapshot)).toEqual(plain(newer));
+    await scrub.round();
+    expect(told.length).toBe(1);
+    disk.put(own, null);
+    expect(plain(read(disk).snapshot)).toEqual(plain(older));
+    expect(disk.openFiles).toEqual([]);
+  });
+
+  test('a part that the disk does not give is written anew', async () => {
+    const { disk, finals, newer, path } = await standing(seed);
+    disk.inject({ call: 'read', code: 'EIO', path });
+    const { scrub, told } = scrubOf(disk, finals);
+    await scrub.round();
+    expect(told).toEqual([expect.stringMatching(/\.ayp had changed on the disk \(EIO.*\), and is written anew/)]);
+    expect(plain(read(disk).snapshot)).toEqual(plain(newer));
+  });
+
+  test.each(['EACCES', 'EMFILE', 'ENOMEM'])('%s says nothing against a file: it is left alone', async (code) => {
+    const { disk, finals } = await standing(seed);
+    const before = filesOf(disk);
+    const { scrub, told, renewed } = scrubOf(disk, finals);
+    for (let skip = 0; skip < 3; skip++) {
+      disk.inject({ call: 'open', code, skip });
+      await scrub.round();
+    }
+    expect([told, renewed(), filesOf(disk)]).toEqual([[], 0, before]);
+  });
+
+  test('where a part cannot be written anew that is told, and it is tried again', async () => {
+    const { disk, finals, newer, path } = await standing(seed);
+    disk.put(path, flipped(disk.bytesOf(path), 5));
+    const { scrub, told } = scrubOf(disk, finals);
+    disk.inject({ call: 'write', code: 'ENOSPC' });
+    await scrub.round();
+    const tried =
+      /\.ayp has changed on the disk \(other bytes\), and cannot be written anew \(ENOSPC.*\): no start could/;
+    expect(told).toEqual([expect.stringMatching(tried)]);
+    expect(disk.readdir(DIRECTORY).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    await scrub.round();
+    expect([told.length, scrub.stats.mended]).toEqual([2, 1]);
+    expect(plain(read(disk).snapshot)).toEqual(plain(newer));
+  });
+
+  test.each([12, 200, 400, 500])(
+    'of the newest snapshot itself, byte %s changed: a new one is asked for',
+    async (at) => {
+      const { disk, finals } = await standing(seed);
+      disk.put(own, flipped(disk.bytesOf(own), disk.bytesOf(own).length - at));
+      const { scrub, told, renewed } = scrubOf(disk, finals);
+      await scrub.round();
+      expect(told).toEqual([
+        expect.stringMatching(/^snapshot-0*6\.ays has changed .* A new snapshot is taken: see to/),
+      ]);
+      expect(renewed()).toBe(1);
+    },
+  );
+});
+
+test('a part whose memory has changed is not written, whatever the disk has: the process is to end', async () => {
+  for (const isSpoilt of [false, true]) {
+    const { disk, finals, path } = await standing();
+    if (isSpoilt) disk.put(path, flipped(disk.bytesOf(path), 5));
+    finals[0]!.bytes[PIECE_BYTES + 3]! ^= 1;
+    const before = filesOf(disk);
+    await expect(scrubOf(disk, finals).scrub.round()).rejects.toThrow(MemoryChangedError);
+    expect(filesOf(disk)).toEqual(before);
+  }
+});
+
+test('a snapshot that is not the newest any more may be gone: nothing is told of it', async () => {
+  for (const spoil of [() => null, (bytes: Buffer) => flipped(bytes, 20)]) {
+    const { disk, finals } = await standing();
+    disk.put(own, spoil(disk.bytesOf(own)));
+    const names = [NEWEST, 'snapshot-00000000000000000007.ays'];
+    const { scrub, told, renewed } = scrubOf(disk, finals, { newest: () => names.shift()! });
+    await scrub.round();
+    expect([told, renewed()]).toEqual([[], 0]);
+  }
+});
+
+test('before the first snapshot, or with parts that were never written, there is nothing to read', async () => {
+  const disk = freshDisk(1, (run) => setImmediate(run));
+  const { scrub } = scrubOf(disk, [part('chunk-0', true, 100) as FinalPart], { newest: () => null });
+  expect(await scrub.round()).toBe(0);
+});
+
+test('nothing is written while a snapshot is, nor a snapshot while a part is', async () => {
+  const { disk, finals, path } = await standing();
+  disk.put(path, flipped(disk.bytesOf(path), 5));
+  const { scrub } = scrubOf(disk, finals);
+  const steps: string[] = [];
+  let letGo = () => {};
+  const snapshot = scrub.alone(async () => {
+    await new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    steps.push(`snapshot, ${scrub.stats.mended} mended`);
+  });
+  const round = scrub.round();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(scrub.stats.mended).toBe(0);
+  letGo();
+  await Promise.all([snapshot, round]);
+  await scrub.alone(async () => {
+    steps.push(`snapshot, ${scrub.stats.mended} mended`);
+  });
+  expect(steps).toEqual(['snapshot, 0 mended', 'snapshot, 1 mended']);
+});
+
+test('a snapshot that fails is told to who takes it, and keeps nobody from writing', async () => {
+  const { disk, finals, path } = await standing();
+  disk.put(path, flipped(disk.bytesOf(path), 5));
+  const { scrub } = scrubOf(disk, finals);
+  await expect(scrub.alone(() => Promise.reject(new Error('no room')))).rejects.toThrow('no room');
+  await scrub.round();
+  expect(scrub.stats.mended).toBe(1);
+});
+
+test('once it is closed nothing is written, told or asked for: the directory may be another server’s', async () => {
+  const { disk, finals, path } = await standing();
+  disk.put(path, flipped(disk.bytesOf(path), 5));
+  disk.put(own, flipped(disk.bytesOf(own), 20));
+  const before = filesOf(disk);
+  const { scrub, told, renewed } = scrubOf(disk, finals);
+  await scrub.close();
+  await scrub.round();
+  expect([told, renewed(), filesOf(disk)]).toEqual([[], 0, before]);
+});
+
+test('it is closed when what is being written is there', async () => {
+  const { disk, finals, path } = await standing();
+  disk.put(path, flipped(disk.bytesOf(path), 5));
+  const slow = withCalls(disk, {
+    renameLater: (from, to, done) => setTimeout(() => disk.renameLater(from, to, done), 50),
+  });
+  const { scrub } = scrubOf(slow, finals);
+  const round = scrub.round();
+  while (!disk.readdir(DIRECTORY).some((name) => name.endsWith('.tmp'))) await new Promise((r) => setImmediate(r));
+  await scrub.close();
+  expect(scrub.stats.mended).toBe(1);
+  await round;
+});
+
+test('power cuts at every moment while a part is written anew: it is as it was, or whole', async () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const { disk, finals, newer, path } = await standing(seed);
+    const spoilt = flipped(disk.bytesOf(path), 5);
+    disk.put(path, spoilt);
+    void scrubOf(disk, finals)
+      .scrub.round()
+      .catch(() => {});
+    for (let turn = 0; turn < seed; turn++) await new Promise((resolve) => setImmediate(resolve));
+    disk.crash();
+    if (!disk.bytesOf(path).equals(spoilt)) expect(plain(read(disk).snapshot), `seed ${seed}`).toEqual(plain(newer));
+  }
+});
