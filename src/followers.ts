@@ -99,7 +99,7 @@ class NotCopiedError extends Error {
 export class Followers {
   readonly #options: FollowersOptions;
   readonly #verify: VerifyHash;
-  /** Names of those that the start found to be damaged, until others are taken in their places. */
+  /** Names of those that were found to be damaged, until others are taken in their places. */
   readonly #refused: Set<string>;
   /** Names of the snapshots that were there when last somebody asked, and are found to be this server's. */
   #ownSnapshots: ReadonlySet<string> = new Set();
@@ -155,6 +155,11 @@ export class Followers {
   /** To be called when the device has more, or a snapshot is taken. */
   look(): void {
     for (const go of this.#waiting) go();
+  }
+
+  /** This snapshot is damaged. */
+  lostSnapshot(name: string): void {
+    this.#refused.add(name);
   }
 
   /** There is a snapshot after this entry. */

@@ -28,6 +28,7 @@ import { verify } from './proof/verify.ts';
 import { Journal, RESERVE_BYTES } from './storage/journal.ts';
 import { Scrub } from './storage/scrub.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
+import { SnapshotError } from './storage/snapshot-format.ts';
 import { packValue } from './storage/values.ts';
 import { fatalText } from './trouble.ts';
 import { watchV8Heap } from './v8-heap.ts';
@@ -95,7 +96,11 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
           finals: () => finalParts(state),
           rest: restFor(1000 * config.scrubSeconds),
           tell: log.tell,
-          renew: () => engine.requestSnapshot(),
+          renew(file, reason) {
+            books.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
+            followers.lostSnapshot(file);
+            engine.requestSnapshot();
+          },
         });
   const waiters = new Waiters();
   const followers = new Followers({
@@ -124,6 +129,9 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
       const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books, scrub);
       Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: seq, lastMs: ms });
       newest = file;
+      // In the place of one that was of no use.
+      const lost = books.refused.findIndex((refused) => refused.file === file);
+      if (lost >= 0) books.refused.splice(lost, 1);
       followers.tookSnapshot(seq);
       log.inform(
         `Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`,

@@ -42,8 +42,8 @@ export interface ScrubOptions {
   rest(share: number): Promise<void>;
   /** Something changed on the disk: what, and what is done about it. */
   tell(what: string): void;
-  /** Asks for a new snapshot, since the newest one's own file has changed. */
-  renew(): void;
+  /** The newest snapshot's own file has changed: it counts no more, and a new one is to be taken. */
+  renew(name: string, fault: string): void;
 }
 
 /** Memory of a final part has other bytes than when it was written: the machine's fault, or ours. */
@@ -132,7 +132,7 @@ export class Scrub {
     // One that is not the newest any more may be gone.
     if (this.#isClosed || name !== newest()) return;
     tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
-    renew();
+    renew(name, fault);
   }
 
   async #look(part: FinalPart, { name, bytes, hash }: PartRow, all: number): Promise<void> {

@@ -45,7 +45,7 @@ export interface SnapshotOptions {
   /** The server's Ed25519 signature of a hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
   verify: VerifyHash;
-  /** Snapshots that a start could not use: none of them counts as kept, whatever is still whole of it. */
+  /** Snapshots that a start could not use, or could not any more: none of them counts as kept, whatever is still whole of it. */
   refused?: readonly Pick<RefusedSnapshot, 'file'>[];
   /** So many bytes are gathered before they are written, and others have a turn. */
   pieceBytes?: number;

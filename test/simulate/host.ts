@@ -4,7 +4,7 @@
  *
  * Always holds: once the process is gone nothing it still does is seen by anybody.
  */
-import { dumpState } from '../../src/core/dump.ts';
+import { dumpState, finalParts } from '../../src/core/dump.ts';
 import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { DROPPED, type MemorySizes, type State } from '../../src/core/state.ts';
@@ -28,7 +28,9 @@ import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { noteEnd } from '../../src/storage/known-end.ts';
 import { acquireLock, type Lock, LockLostError } from '../../src/storage/lock.ts';
+import { Scrub } from '../../src/storage/scrub.ts';
 import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { SnapshotError } from '../../src/storage/snapshot-format.ts';
 import { packValue } from '../../src/storage/values.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
@@ -114,6 +116,9 @@ export class Host implements Watched {
   #seen: number;
   #isStopping = false;
   readonly #sealer = new Sealer(SERVER.pair);
+  readonly #scrub: Scrub;
+  /** The snapshot that was loaded, or taken last. */
+  newest: string | null;
 
   /** Reads the books and opens them. Throws what a start throws, PowerCut where the power goes meanwhile. */
   constructor(world: World, { settings, clock, seat, cutAt, cutInFrame, how }: StartOptions, name: string) {
@@ -200,6 +205,20 @@ export class Host implements Watched {
       dice,
     );
     this.effects = this.#openEffects();
+    this.newest = this.recovered.snapshot;
+    this.#scrub = new Scrub({
+      disk: this.#disk,
+      directory: DIRECTORY,
+      verify: verifyHash,
+      newest: () => this.newest,
+      finals: () => finalParts(this.state),
+      rest: () => new Promise((resolve) => loop.after(dice.roll(), resolve, this.owner)),
+      tell: (text) => this.#world.tell(text),
+      renew: (file, reason) => {
+        this.recovered.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
+        this.engine.requestSnapshot();
+      },
+    });
     oracle.starts(this, end);
     this.#tick();
     if (this.#lock !== null) this.#look(this.#lock);
@@ -371,6 +390,7 @@ export class Host implements Watched {
     await this.border.drained();
     this.effects.close();
     await this.engine.drained();
+    await this.#scrub.close();
     await this.journal.close();
     await this.pool.close();
     noteEnd(this.#disk, DIRECTORY, this.journal.position, signHash);
@@ -422,13 +442,27 @@ export class Host implements Watched {
     const { extra, parts } = dumpState(this.state);
     const content = { ...this.journal.position, extra: packValue(extra), parts };
     const keys = { sign: signHash, verify: verifyHash };
-    const { file } = await takeSnapshot(this.#disk, DIRECTORY, content, {
-      ...keys,
-      refused: this.recovered.refused,
-      pieceBytes: SNAPSHOT_PIECE_BYTES,
-    });
+    const { file } = await this.#scrub.alone(() =>
+      takeSnapshot(this.#disk, DIRECTORY, content, {
+        ...keys,
+        refused: this.recovered.refused,
+        pieceBytes: SNAPSHOT_PIECE_BYTES,
+      }),
+    );
+    this.newest = file;
+    const lost = this.recovered.refused.findIndex((refused) => refused.file === file);
+    if (lost >= 0) this.recovered.refused.splice(lost, 1);
     this.snapshots++;
     this.#world.tell(`took ${file}`);
+  }
+
+  /** Looks once through what of its books a start alone would read. To be called in an event of this process. */
+  async look(): Promise<void> {
+    try {
+      await this.#scrub.round();
+    } catch (error) {
+      this.engine.fail(error as Error);
+    }
   }
 
   #fatal(error: Error): void {

@@ -25,6 +25,7 @@ import { OLDER_BOOKS } from './older.ts';
 import { Oracle } from './oracle.ts';
 import { checkAudit, checkReplay, checkSegments, checkWholeJournal } from './reread.ts';
 import { Rivals } from './rivals.ts';
+import { Rot } from './rot.ts';
 import { Senders } from './senders.ts';
 import { throwSettings } from './settings.ts';
 import { Trace } from './trace.ts';
@@ -82,6 +83,9 @@ const OVERTAKEN = 0.1;
 /** A lock that has no place yet has a name of its own each time, also where all else is the same. */
 const PLACELESS = /lock\.[0-9a-f]{16}\.tmp/;
 
+/** In one of so many lives on one machine the disk changes what lies on it while the server runs. */
+const ROTTEN = 5;
+
 /** How many machines a life has. */
 export function machinesIn(seed: number): 1 | 2 {
   return seed % RIVALS === RIVALS - 2 ? 2 : 1;
@@ -102,6 +106,8 @@ export class Life implements World {
   readonly #clock: Clock;
   /** Of a life on two machines. */
   readonly #rivals: Rivals | null;
+  /** Of a life on a disk that changes what lies on it. */
+  readonly #rot: Rot | null;
   #starts = 0;
   #damages = 0;
   #host: Host | null = null;
@@ -140,6 +146,9 @@ export class Life implements World {
     const { loop, dice } = this;
     this.#clock = new Clock(loop);
     this.#rivals = machinesIn(seed) === 2 ? new Rivals(loop, dice, this.disk, (line) => this.tell(line)) : null;
+    const isRotten = this.#rivals === null && seed % ROTTEN === ROTTEN - 2;
+    const isFaulty = () => this.#volume.isFaulty;
+    this.#rot = isRotten ? new Rot(seed, { loop, disk: this.disk, isFaulty, tell: (line) => this.tell(line) }) : null;
     this.#senders = new Senders(loop, dice, this.#rivals, (line) => this.tell(line));
     this.network = new Network({
       ...{ loop, dice, books: this.oracle.books, durable: () => this.oracle.seq },
@@ -307,10 +316,8 @@ export class Life implements World {
       [dice.between(4, 12), 1],
     ]);
     for (let bursts = count; bursts > 0 && host.isUp; bursts--) {
-      await this.#burst(
-        host,
-        Array.from({ length: dice.between(1, 12) }, () => this.#traffic.next()),
-      );
+      const asks = Array.from({ length: dice.between(1, 12) }, () => this.#traffic.next());
+      await Promise.all([this.#burst(host, asks), host.isEarly ? null : this.#rot?.suffer(host)]);
       this.#disturb(host);
       if (dice.chance(0.35)) await this.#quiet(host);
     }

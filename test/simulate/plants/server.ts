@@ -11,6 +11,7 @@ const APP = 'src/http/app.ts';
 const CODEC = 'src/storage/codec.ts';
 const LOCK = 'src/storage/lock.ts';
 const HELD = 'src/storage/held-disk.ts';
+const SCRUB = 'src/storage/scrub.ts';
 
 export const SERVER_PLANTS: Plant[] = [
   // Tokens on their way to be verified
@@ -322,6 +323,12 @@ export const SERVER_PLANTS: Plant[] = [
     [ENGINE, '    this.#isCommitting = true;\n', '    this.#isCommitting = true;\n    this.#maybeSnapshot();\n'],
   ],
   ['a snapshot gets its name before it is synced', ['src/storage/final-parts.ts', '    await syncLater(file);\n', '']],
+  [
+    'a part that the disk has changed is only told of',
+    [SCRUB, '        await keepPart(disk, directory, part, gatheringBuffer());\n', ''],
+  ],
+  ['a newest snapshot that the disk has changed is only told of', [SCRUB, '    renew(name, fault);\n', '']],
+  ['a part is written anew beside a snapshot', [SCRUB, 'this.#turn.then(write)', 'write()']],
   [
     'segments go that the older snapshot needs',
     ['src/storage/snapshot-prune.ts', 'next.firstSeq > older.seq + 1', 'next.firstSeq > newest.seq + 1'],

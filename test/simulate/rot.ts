@@ -1,0 +1,77 @@
+/**
+ * What a disk does to files that a running server has written and reads no more, and that the server finds and mends while
+ * requests, snapshots and the end of the process come as they do. Where the process ends before that, the operator
+ * puts back what was there.
+ */
+import { finalParts } from '../../src/core/dump.ts';
+import { rememberedPart } from '../../src/storage/final-parts.ts';
+import { partName } from '../../src/storage/snapshot-format.ts';
+import type { FakeDisk } from '../storage/fake-disk.ts';
+import { Dice } from '../support/dice.ts';
+import { DIRECTORY } from './directory.ts';
+import type { Host } from './host.ts';
+import type { Loop } from './loop.ts';
+import { must } from './must.ts';
+
+interface World {
+  readonly loop: Loop;
+  readonly disk: FakeDisk;
+  /** Whether the disk was told to fail. */
+  isFaulty(): boolean;
+  tell(line: string): void;
+}
+
+/** Nothing takes longer, whatever the disk does. */
+const PATIENCE_MS = 300_000;
+
+export class Rot {
+  readonly #world: World;
+  readonly #dice: Dice;
+
+  constructor(seed: number, world: World) {
+    this.#world = world;
+    this.#dice = new Dice(~seed);
+  }
+
+  /** Changes a file now and then, and has the server look through its own; resolves when that is over, or the process. */
+  async suffer(host: Host): Promise<void> {
+    const { loop, disk, tell } = this.#world;
+    const file = this.#dice.chance(0.5) ? this.#pick(host) : null;
+    if (file === null) return;
+    const path = `${DIRECTORY}/${file}`;
+    const whole = disk.bytesOf(path);
+    tell(`rot: ${file} ${this.#spoil(path, whole)}`);
+    const isOwn = file === host.newest;
+    const { snapshots } = host;
+    const looked = new Promise<void>((resolve) => {
+      loop.after(0, () => void host.look().then(resolve), host.owner);
+    });
+    await Promise.race([looked, host.power.gone]);
+    // Where nothing was written since, the new one has the same name.
+    for (let ms = 2; isOwn && host.isUp && host.snapshots === snapshots && ms < PATIENCE_MS; ms *= 2)
+      await Promise.race([loop.sleep(ms), host.power.gone]);
+    if (host.isUp && !this.#world.isFaulty()) {
+      if (isOwn) must(host.snapshots > snapshots, `${file} has changed, and no new snapshot was taken`);
+      else must(disk.exists(path) && disk.bytesOf(path).equals(whole), `${file} has changed, and is not written anew`);
+    }
+    // An older snapshot may have gone when a newer one came; one that was written over is whole.
+    if (!isOwn || disk.exists(path)) disk.put(path, whole);
+  }
+
+  /** A part that the server has written or read, or its newest snapshot; null where there is none. */
+  #pick({ newest, state }: Host): string | null {
+    const rows = finalParts(state).flatMap((part) => rememberedPart(DIRECTORY, part) ?? []);
+    const isPart = rows.length > 0 && this.#dice.chance(0.7);
+    return isPart ? this.#dice.pick(rows.map(({ name, hash }) => partName(name, hash!))) : newest;
+  }
+
+  #spoil(path: string, whole: Buffer): string {
+    const { disk } = this.#world;
+    const bytes = Buffer.from(whole);
+    const at = this.#dice.below(bytes.length);
+    bytes[at]! ^= 1 << this.#dice.below(8);
+    const kind = this.#dice.pick(['flipped', 'flipped', 'cut', 'gone']);
+    disk.put(path, kind === 'gone' ? null : kind === 'cut' ? bytes.subarray(0, at) : bytes);
+    return `is ${kind} at ${at}`;
+  }
+}
