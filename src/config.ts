@@ -238,7 +238,7 @@ const SETTINGS = {
     86_400,
     0,
     31_536_000,
-    'time in which the newest snapshot is read again once, and what the disk has changed of it is written anew; 0: never',
+    'time in which all that a start would read is read again once, and what the disk has changed of it is mended; 0: never',
   ),
   recordsBytesMax: count(
     recordsRoom(memoryOfProcess()),

@@ -214,7 +214,7 @@ const METRICS: readonly Metric[] = [
   {
     type: 'counter',
     name: 'ayni_scrubbed_bytes_total',
-    help: 'What of the newest snapshot and its parts was read again since the start',
+    help: 'What of the newest snapshot and the journal behind it was read again since the start',
     tell: ({ scrub }) => scrub?.stats.bytes ?? 0,
   },
   {

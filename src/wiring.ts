@@ -101,6 +101,12 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
             followers.lostSnapshot(file);
             engine.requestSnapshot();
           },
+          end: () => journal.end,
+          leave(file) {
+            // A start reads the segment that the snapshot's own entry lies in from its beginning.
+            if (journal.end?.file === file) journal.beginSegment(() => engine.requestSnapshot());
+            else engine.requestSnapshot();
+          },
         });
   const waiters = new Waiters();
   const followers = new Followers({

@@ -89,7 +89,7 @@ const SEGMENT_NAME = /^journal-(\d{20})\.ayj$/;
 // Offsets within a frame, see above.
 const CRC_AT = 0;
 export const LENGTH_AT = 4;
-const PAYLOAD_AT = 8;
+export const PAYLOAD_AT = 8;
 const VERSION_AT = 13;
 const SEQ_AT = 14;
 const COUNT_AT = 23;

@@ -140,6 +140,8 @@ export class Journal {
   #failure: Error | null = null;
   #closed = false;
   #idle: (() => void) | null = null;
+  /** Whom to tell when the next segment is begun, where that is not to wait until this one is full. */
+  #begun: (() => void) | null = null;
 
   private constructor(disk: Disk, directory: string, position: JournalPosition, options: JournalOptions) {
     this.#disk = disk;
@@ -255,15 +257,26 @@ export class Journal {
       const end: Done = (error) => settle(error ?? this.#leave(), next);
       const file = this.#file;
       if (file !== null) this.#expectAsLeft(file);
-      if (file !== null && this.#fileBytes < this.#options.segmentBytesMax) {
+      if (file !== null && this.#hasRoom) {
         this.#write(file, this.#buffer, FRAME_AT);
         this.#buffer.end = FIRST_ENTRY_AT;
         this.#entries = 0;
         this.#sync(false, end);
-      } else this.#writeFirst(end);
+      } else this.#writeFirst(end, this.#begun);
     } catch (error) {
       queueMicrotask(() => settle(error as Error));
     }
+  }
+
+  /** Has the next frame begin a new segment; `begun` is called once that is on the device, if one comes. */
+  beginSegment(begun: () => void): void {
+    this.#begun = begun;
+  }
+
+  /** Whether the next frame goes into the file in use; into one without a frame in any case, for the next would have its name. */
+  get #hasRoom(): boolean {
+    if (this.#fileBytes === SEGMENT_HEADER_BYTES) return true;
+    return this.#begun === null && this.#fileBytes < this.#options.segmentBytesMax;
   }
 
   #sync(created: boolean, done: Done): void {
@@ -323,7 +336,8 @@ export class Journal {
   }
 
   /** Has what is sealed written and synced as the first frame of a new segment. */
-  #writeFirst(done: Done): void {
+  #writeFirst(done: Done, begun: (() => void) | null): void {
+    this.#begun = null;
     const frame = this.#buffer;
     const { firstSeq } = this.#head;
     writeSegmentHeader(frame.bytes, firstSeq, this.#position.chain, this.#format.version);
@@ -331,7 +345,12 @@ export class Journal {
     this.#buffer = emptyFrame();
     this.#entries = 0;
     this.#startSegment(segmentName(firstSeq), frame)
-      .then(() => this.#sync(true, done))
+      .then(() =>
+        this.#sync(true, (error) => {
+          done(error);
+          if (error === null) begun?.();
+        }),
+      )
       // Nothing calls `done` before these return: whatever they throw, it is told once.
       .catch((error: Error) => queueMicrotask(() => done(error)));
   }

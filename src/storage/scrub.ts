@@ -2,7 +2,8 @@
  * Scrubbing: what lies on the disk and is read by a start alone is read again while the server runs. Bytes of a device change
  * without a word, and of a final part there is one file, which every later snapshot names: where it changed, no snapshot
  * could be loaded, and what the journal held before them is gone. While the server runs its memory has the same bytes, so a
- * file that has changed is written anew from there. (Schwarz et al., "Disk Scrubbing in Large Archival Storage Systems", 2004.)
+ * file that has changed is written anew from there; and where the journal has, a snapshot is taken that does without. (Schwarz
+ * et al., "Disk Scrubbing in Large Archival Storage Systems", 2004.)
  *
  * What always holds: nothing is replaced but by bytes with the hash that the signed snapshot names; of memory that has
  * other ones by now nothing is written, and nobody is to be answered from it; files are read past the page cache where the
@@ -26,7 +27,10 @@ import {
 import { gatheringBuffer } from './file-stream.ts';
 import { fileBytes, keepPart, rememberedPart } from './final-parts.ts';
 import type { VerifyHash } from './format.ts';
-import { FOOT_BYTES, type PartRow, PIECE_BYTES, partName, SnapshotError } from './snapshot-format.ts';
+import { FrameScan } from './frame-scan.ts';
+import { JOURNAL_START } from './journal.ts';
+import { DamageError, neededSegments } from './segments.ts';
+import { FOOT_BYTES, type PartRow, PIECE_BYTES, partName, SnapshotError, snapshotSeq } from './snapshot-format.ts';
 import { NOT_OURS_TO_READ, readFoot, readFootAhead } from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
@@ -44,6 +48,10 @@ export interface ScrubOptions {
   tell(what: string): void;
   /** The newest snapshot's own file has changed: it counts no more, and a new one is to be taken. */
   renew(name: string, fault: string): void;
+  /** Where the journal's last frame ends that is on the device; null before the first. */
+  end(): { readonly file: string; readonly byte: number } | null;
+  /** A segment that a start would read has changed: a snapshot is to be taken behind it. */
+  leave(file: string): void;
 }
 
 /** Memory of a final part has other bytes than when it was written: the machine's fault, or ours. */
@@ -89,10 +97,14 @@ export class Scrub {
       const row = rememberedPart(directory, part);
       return row === null ? [] : [{ part, row }];
     });
-    const all = parts.reduce((sum, { row }) => sum + 2 * row.bytes, own?.bytes ?? 0);
+    const segments = this.#segments();
+    const all =
+      parts.reduce((sum, { row }) => sum + 2 * row.bytes, own?.bytes ?? 0) +
+      segments.reduce((sum, { bytes }) => sum + bytes, 0);
     const fault = own === null ? null : await this.#faultOf(own, all);
     if (fault !== null) this.#snapshotChanged(name!, fault);
     for (const { part, row } of parts) await this.#look(part, row, all);
+    for (const { file } of segments) await this.#lookAtFrames(file, all);
     return all;
   }
 
@@ -155,6 +167,61 @@ export class Scrub {
         );
       }
     });
+  }
+
+  /** The segments that a start would read, without one of which nothing is on the device yet; none where that cannot be asked. */
+  #segments(): { file: string; bytes: number }[] {
+    const { disk, directory, newest, end } = this.#options;
+    const name = newest();
+    const seq = name === null ? 0 : snapshotSeq(name);
+    try {
+      const last = end()?.file ?? '';
+      const segments = neededSegments(disk, directory, { ...JOURNAL_START, seq }).filter(({ file }) => file <= last);
+      return segments.map(({ file }) => ({ file, bytes: Math.max(0, fileBytes(disk, join(directory, file))) }));
+    } catch (error) {
+      // The first of them is missing.
+      if (error instanceof DamageError) this.#journalChanged('the journal', error.what);
+      else faultIn(error);
+      return [];
+    }
+  }
+
+  #journalChanged(file: string, fault: string): void {
+    if (this.#isClosed) return;
+    const { tell, leave } = this.#options;
+    tell(
+      `${file} has changed on the disk (${fault}), and a start may not be able to read it: a snapshot is taken behind it, once the next segment has an entry. See to the disk.`,
+    );
+    leave(file);
+  }
+
+  async #lookAtFrames(file: string, all: number): Promise<void> {
+    const fault = await this.#frameFault(file, all);
+    // One that is not needed any more may be gone.
+    if (fault !== null && this.#segments().some((segment) => segment.file === file)) this.#journalChanged(file, fault);
+  }
+
+  /** Which frame of a segment is not whole; null where all are, or it cannot be looked at now. */
+  async #frameFault(file: string, all: number): Promise<string | null> {
+    const { disk, directory, end } = this.#options;
+    const path = join(directory, file);
+    const piece = this.#piece;
+    const scan = new FrameScan();
+    try {
+      const last = end();
+      // What lies behind the end of the last one is being written.
+      const bytes = last?.file === file ? last.byte : fileBytes(disk, path);
+      for (let at = 0; at < bytes; at += piece.length) {
+        const wanted = Math.min(piece.length, bytes - at);
+        const count = Math.min(wanted, await readPast(disk, path, piece, at));
+        if (count < wanted || !scan.add(piece.subarray(0, wanted))) return `from byte ${scan.at} on`;
+        this.stats.bytes += wanted;
+        await this.#options.rest(wanted / all);
+      }
+      return scan.isWhole ? null : `from byte ${scan.at} on`;
+    } catch (error) {
+      return faultIn(error);
+    }
   }
 
   async #hashMemory(memory: Uint8Array, all: number): Promise<Uint8Array> {

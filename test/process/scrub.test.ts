@@ -1,5 +1,15 @@
 /** The real server on a disk that changes what lies on it: it is seen and mended while the server runs; see scrub.ts. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesIn, fillBooks } from '../cli/books.ts';
@@ -30,6 +40,27 @@ test('a newest snapshot that has changed on the disk is followed by a new one, a
   await server.kill();
   const again = await startServer({ directory });
   expect(again.log()).not.toContain('not used');
+  await again.stop();
+});
+
+test('a segment in use that has changed on the disk is left, and a start reads what lies behind it', async () => {
+  const directory = freshDirectory();
+  const server = await startServer({ directory, flags: ['--scrub-seconds', '1'] });
+  await fillBooks(server, 20);
+  const [segment] = filesIn(directory, /^journal/) as [string];
+  const file = openSync(join(directory, segment), 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, 700);
+  writeSync(file, Buffer.of(byte[0]! ^ 1), 0, 1, 700);
+  closeSync(file);
+  await told(server, new RegExp(`${segment} has changed on the disk \\(from byte \\d+ on\\)`));
+  const client = connect(server);
+  expect((await client.post('/wallets', record({ handle: 'behind' }, makeKeys()))).status).toBe(201);
+  await told(server, /Took snapshot-\d+\.ays/);
+  await server.kill();
+  const again = await startServer({ directory });
+  expect(again.log()).toMatch(/Read the snapshot after entry \d+/);
+  expect((await connect(again).get('/wallets/behind')).status).toBe(200);
   await again.stop();
 });
 

@@ -119,6 +119,8 @@ export class Host implements Watched {
   readonly #scrub: Scrub;
   /** The snapshot that was loaded, or taken last. */
   newest: string | null;
+  /** The segment that was found to have changed. */
+  left: string | null = null;
 
   /** Reads the books and opens them. Throws what a start throws, PowerCut where the power goes meanwhile. */
   constructor(world: World, { settings, clock, seat, cutAt, cutInFrame, how }: StartOptions, name: string) {
@@ -217,6 +219,12 @@ export class Host implements Watched {
       renew: (file, reason) => {
         this.recovered.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
         this.engine.requestSnapshot();
+      },
+      end: () => this.journal.end,
+      leave: (file) => {
+        this.left = file;
+        if (this.journal.end?.file === file) this.journal.beginSegment(() => this.engine.requestSnapshot());
+        else this.engine.requestSnapshot();
       },
     });
     oracle.starts(this, end);

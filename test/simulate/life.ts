@@ -147,8 +147,12 @@ export class Life implements World {
     this.#clock = new Clock(loop);
     this.#rivals = machinesIn(seed) === 2 ? new Rivals(loop, dice, this.disk, (line) => this.tell(line)) : null;
     const isRotten = this.#rivals === null && seed % ROTTEN === ROTTEN - 2;
-    const isFaulty = () => this.#volume.isFaulty;
-    this.#rot = isRotten ? new Rot(seed, { loop, disk: this.disk, isFaulty, tell: (line) => this.tell(line) }) : null;
+    const volume = this.#volume;
+    const rotten = {
+      ...{ loop, disk: this.disk, isFaulty: () => volume.isFaulty, gone: (path: string) => volume.gone(path) },
+      tell: (line: string) => this.tell(line),
+    };
+    this.#rot = isRotten ? new Rot(seed, rotten) : null;
     this.#senders = new Senders(loop, dice, this.#rivals, (line) => this.tell(line));
     this.network = new Network({
       ...{ loop, dice, books: this.oracle.books, durable: () => this.oracle.seq },

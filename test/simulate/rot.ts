@@ -4,8 +4,11 @@
  * puts back what was there.
  */
 import { finalParts } from '../../src/core/dump.ts';
+import { BLOCK_BYTES } from '../../src/storage/disk.ts';
 import { rememberedPart } from '../../src/storage/final-parts.ts';
-import { partName } from '../../src/storage/snapshot-format.ts';
+import { JOURNAL_START } from '../../src/storage/journal.ts';
+import { neededSegments } from '../../src/storage/segments.ts';
+import { partName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import { Dice } from '../support/dice.ts';
 import { DIRECTORY } from './directory.ts';
@@ -16,6 +19,8 @@ import { must } from './must.ts';
 interface World {
   readonly loop: Loop;
   readonly disk: FakeDisk;
+  /** A segment that is not there any more, as it was. */
+  gone(path: string): Buffer;
   /** Whether the disk was told to fail. */
   isFaulty(): boolean;
   tell(line: string): void;
@@ -23,6 +28,8 @@ interface World {
 
 /** Nothing takes longer, whatever the disk does. */
 const PATIENCE_MS = 300_000;
+/** So long a segment that has changed may have to wait for an entry in the next; there may be none. */
+const LEFT_MS = 100;
 
 export class Rot {
   readonly #world: World;
@@ -36,17 +43,16 @@ export class Rot {
   /** Changes a file now and then, and has the server look through its own; resolves when that is over, or the process. */
   async suffer(host: Host): Promise<void> {
     const { loop, disk, tell } = this.#world;
-    const file = this.#dice.chance(0.5) ? this.#pick(host) : null;
+    if (this.#dice.chance(0.5)) return;
+    if (this.#dice.chance(0.3)) return this.#sufferInJournal(host);
+    const file = this.#pick(host);
     if (file === null) return;
     const path = `${DIRECTORY}/${file}`;
     const whole = disk.bytesOf(path);
     tell(`rot: ${file} ${this.#spoil(path, whole)}`);
     const isOwn = file === host.newest;
     const { snapshots } = host;
-    const looked = new Promise<void>((resolve) => {
-      loop.after(0, () => void host.look().then(resolve), host.owner);
-    });
-    await Promise.race([looked, host.power.gone]);
+    await this.#look(host);
     // Where nothing was written since, the new one has the same name.
     for (let ms = 2; isOwn && host.isUp && host.snapshots === snapshots && ms < PATIENCE_MS; ms *= 2)
       await Promise.race([loop.sleep(ms), host.power.gone]);
@@ -56,6 +62,39 @@ export class Rot {
     }
     // An older snapshot may have gone when a newer one came; one that was written over is whole.
     if (!isOwn || disk.exists(path)) disk.put(path, whole);
+  }
+
+  /** The same to a segment. What is written behind the byte stays, so it alone is put back. */
+  async #sufferInJournal(host: Host): Promise<void> {
+    const { loop, disk, tell } = this.#world;
+    const { end } = host.journal;
+    if (end === null) return;
+    const seq = () => (host.newest === null ? 0 : snapshotSeq(host.newest));
+    const needed = () => neededSegments(disk, DIRECTORY, { ...JOURNAL_START, seq: seq() });
+    const { file } = this.#dice.pick(needed().filter((segment) => segment.file <= end.file));
+    const path = `${DIRECTORY}/${file}`;
+    // The last block is written again with what comes behind it.
+    const bytes = file === end.file ? end.byte - (end.byte % BLOCK_BYTES) : disk.bytesOf(path).length;
+    if (bytes === 0) return;
+    const at = this.#dice.below(bytes);
+    tell(`rot: ${file} is flipped at ${at}`);
+    disk.flip(path, at);
+    host.left = null;
+    await this.#look(host);
+    // Where nobody reads it any more it may be gone, and who passes it by before that says nothing.
+    const isNeeded = () => host.isUp && disk.exists(path) && needed().some((segment) => segment.file === file);
+    if (isNeeded() && !this.#world.isFaulty()) must(host.left === file, `${file} has changed, and nobody says so`);
+    for (let ms = 2; isNeeded() && ms < LEFT_MS; ms *= 2) await Promise.race([loop.sleep(ms), host.power.gone]);
+    if (disk.exists(path)) disk.flip(path, at);
+    else this.#world.gone(path)[at]! ^= 1;
+  }
+
+  /** The server looks once through its own; resolves when that is over, or the process. */
+  async #look(host: Host): Promise<void> {
+    const looked = new Promise<void>((resolve) => {
+      this.#world.loop.after(0, () => void host.look().then(resolve), host.owner);
+    });
+    await Promise.race([looked, host.power.gone]);
   }
 
   /** A part that the server has written or read, or its newest snapshot; null where there is none. */

@@ -42,6 +42,11 @@ export class Volume {
     this.disk = disk;
   }
 
+  /** A segment as it was when it went. */
+  gone(path: string): Buffer {
+    return this.#archive.get(path)!;
+  }
+
   /** All segments there ever were. */
   wholeJournal(): FakeDisk {
     const disk = new FakeDisk();

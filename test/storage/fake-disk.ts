@@ -211,6 +211,12 @@ export class FakeDisk implements Disk {
     return Buffer.from(inode.bytes.subarray(0, inode.size));
   }
 
+  /** The device changes a byte that somebody may be writing behind: it is another one, whoever has the file open. */
+  flip(path: string, at: number): void {
+    const inode = this.#inode(path);
+    for (const bytes of [inode.bytes, inode.durable]) if (at < bytes.length) bytes[at]! ^= 1;
+  }
+
   /** Whether a power cut now would leave the file as programs see it, under this name. */
   isDurable(path: string): boolean {
     const inode = this.#inode(path);

@@ -267,6 +267,58 @@ describe('segments', () => {
     expect(readFrames(disk).read).toEqual(entries);
   });
 
+  test('the next is begun where that is asked for, once, and told when its first frame is on the device', async () => {
+    const disk = freshDisk();
+    const next = entriesFrom(1);
+    const entries: Entry[] = [];
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    const write = () => {
+      entries.push(next());
+      journal.add(entries.at(-1)!);
+      return commit(journal, entries.length);
+    };
+    const begun: number[] = [];
+    const begin = () => journal.beginSegment(() => begun.push(journal.position.seq));
+    await write();
+    begin();
+    begin();
+    expect(begun).toEqual([]);
+    await write();
+    await turn();
+    expect(begun).toEqual([2]);
+    await write();
+    // Asked for while a frame is on its way: that is no new segment's.
+    const underway = write();
+    begin();
+    await underway;
+    await turn();
+    expect(begun).toEqual([2]);
+    disk.inject({ call: 'sync', code: 'EIO' });
+    await expect(write()).rejects.toThrow('EIO');
+    await turn();
+    expect(begun, 'one that failed is not begun').toEqual([2]);
+    disk.crash();
+    const { read, position } = readFrames(disk);
+    expect(read).toEqual(entries.slice(0, read.length));
+    const names = disk.readdir(DIRECTORY);
+    expect(names.slice(0, 2)).toEqual([1, 2].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`));
+    expect(position.seq).toBeGreaterThan(3);
+  });
+
+  test('one without a frame takes the next in any case: another would have its name', async () => {
+    const disk = freshDisk();
+    await writeFrames(disk, [1]);
+    const [name] = disk.readdir(DIRECTORY);
+    const path = `${DIRECTORY}/${name}`;
+    disk.put(path, disk.bytesOf(path).subarray(0, SEGMENT_HEADER_BYTES));
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    journal.beginSegment(() => {});
+    journal.add(entriesFrom(1)());
+    await commit(journal, 1);
+    expect(disk.readdir(DIRECTORY)).toEqual([name]);
+    await journal.close();
+  });
+
   test('a frame in a new segment is acknowledged after the directory is synced', async () => {
     const disk = freshDisk();
     const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);

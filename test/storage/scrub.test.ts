@@ -1,11 +1,12 @@
 /** What a disk has changed of the newest snapshot is found and written anew while its bytes are in memory; see scrub.ts. */
 import { describe, expect, test } from 'vitest';
 import type { FinalPart } from '../../src/core/dump.ts';
-import type { Disk } from '../../src/storage/disk.ts';
+import { type Disk, withFile } from '../../src/storage/disk.ts';
+import { SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import { MemoryChangedError, Scrub, type ScrubOptions } from '../../src/storage/scrub.ts';
 import { PIECE_BYTES } from '../../src/storage/snapshot-format.ts';
-import { DIRECTORY, filesOf, freshDisk, server, withCalls } from './kit.ts';
-import { contentAt, part, plain, read, START, take } from './snapshots.ts';
+import { DIRECTORY, filesOf, freshDisk, readFrames, server, withCalls, writeFrames } from './kit.ts';
+import { contentAt, part, plain, read, take } from './snapshots.ts';
 
 /** With and without a way past the page cache. */
 const WAYS = [
@@ -15,22 +16,28 @@ const WAYS = [
 const NEWEST = 'snapshot-00000000000000000006.ays';
 const own = `${DIRECTORY}/${NEWEST}`;
 
-/** Two snapshots with the same two final parts, one of which takes several pieces. */
+/**
+ * Two snapshots with the same two final parts, one of which takes several pieces; and four segments of a frame each, of which
+ * the first holds the entry of the newer snapshot.
+ */
 async function standing(seed: number = 1) {
   const disk = freshDisk(seed, (run) => setImmediate(run));
+  await writeFrames(disk, [2, 2, 2, 2, 2, 2], { segmentBytesMax: 1 });
+  const [, before, at] = readFrames(disk).spans.map(({ position }) => position);
   const finals = [part('chunk-0', true, 2 * PIECE_BYTES + 1000), part('chunk-1', true, 4096)] as FinalPart[];
   const parts = [part('table', false, 300), ...finals];
-  const older = contentAt(START, parts);
-  const newer = contentAt({ ...START, seq: 6 }, parts);
+  const older = contentAt(before!, parts);
+  const newer = contentAt(at!, parts);
   await take(disk, older);
   await take(disk, newer);
-  const [first, second] = disk.readdir(DIRECTORY).filter((name) => name.startsWith('part-')) as [string, string];
-  return { disk, finals, older, newer, path: `${DIRECTORY}/${first}`, second: `${DIRECTORY}/${second}` };
+  const namesOf = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+  const path = `${DIRECTORY}/${namesOf('part-')[0]}`;
+  return { disk, finals, older, newer, path, segments: namesOf('journal-') };
 }
 
 function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOptions> = {}) {
   const [told, rests]: [string[], number[]] = [[], []];
-  const renewed: string[] = [];
+  const [renewed, left]: [string[], string[]] = [[], []];
   const scrub = new Scrub({
     disk,
     directory: DIRECTORY,
@@ -42,9 +49,16 @@ function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOp
     },
     tell: (what) => told.push(what),
     renew: (name, fault) => renewed.push(`${name}: ${fault}`),
+    end() {
+      const file = disk.readdir(DIRECTORY).findLast((name) => name.startsWith('journal-'));
+      return file === undefined
+        ? null
+        : { file, byte: withFile(disk, `${DIRECTORY}/${file}`, 'read', (each) => each.size()) };
+    },
+    leave: (file) => left.push(file),
     ...more,
   });
-  return { scrub, told, rests, renewed };
+  return { scrub, told, rests, renewed, left };
 }
 
 const flipped = (bytes: Buffer, at: number) => {
@@ -54,15 +68,17 @@ const flipped = (bytes: Buffer, at: number) => {
 
 describe.each(WAYS)('%s', (_, seed) => {
   test('books that are as they were are read through, and left alone; the rests are as long as all of it together', async () => {
-    const { disk, finals } = await standing(seed);
+    const { disk, finals, segments } = await standing(seed);
     const before = filesOf(disk);
-    const { scrub, told, rests, renewed } = scrubOf(disk, finals);
-    const [bytes, parts] = [disk.bytesOf(own).length, 2 * PIECE_BYTES + 1000 + 4096];
+    const { scrub, told, rests, renewed, left } = scrubOf(disk, finals);
+    const journal = segments.reduce((sum, name) => sum + disk.bytesOf(`${DIRECTORY}/${name}`).length, 0);
+    const [bytes, parts] = [disk.bytesOf(own).length + journal, 2 * PIECE_BYTES + 1000 + 4096];
     expect([await scrub.round(), scrub.stats]).toEqual([
       bytes - 108 + 2 * parts,
       { bytes: bytes - 108 + parts, mended: 0 },
     ]);
     expect([told, renewed, filesOf(disk)]).toEqual([[], [], before]);
+    expect([segments.length, left]).toEqual([4, []]);
     expect(rests.reduce((sum, rest) => sum + rest, 0)).toBeCloseTo(1);
     expect(Math.max(...rests)).toBeLessThan(0.25);
     expect(disk.openFiles).toEqual([]);
@@ -143,6 +159,111 @@ describe.each(WAYS)('%s', (_, seed) => {
   );
 });
 
+describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
+  const saidOf = (file: string, byte: number) =>
+    `${file} has changed on the disk (from byte ${byte} on), and a start may not be able to read it: a snapshot is taken behind it, once the next segment has an entry. See to the disk.`;
+
+  test.each([0, 1, 2, 3])(
+    'the %sth: whatever byte of it has changed, that is told, and it is to be left',
+    async (nth) => {
+      const { disk, finals, segments } = await standing(seed);
+      const file = segments[nth]!;
+      const path = `${DIRECTORY}/${file}`;
+      const whole = disk.bytesOf(path);
+      for (let at = nth; at < whole.length; at += 7) {
+        disk.put(path, flipped(Buffer.from(whole), at));
+        const { scrub, told, left } = scrubOf(disk, finals);
+        await scrub.round();
+        expect([told, left]).toEqual([[saidOf(file, at < SEGMENT_HEADER_BYTES ? 0 : SEGMENT_HEADER_BYTES)], [file]]);
+      }
+    },
+  );
+
+  test('that has lost its end, or lies there no more', async () => {
+    const { disk, finals, segments } = await standing(seed);
+    const [first, second] = segments as [string, string];
+    const bytes = disk.bytesOf(`${DIRECTORY}/${second}`);
+    for (const size of [bytes.length - 1, SEGMENT_HEADER_BYTES + 7, 55, 0]) {
+      disk.put(`${DIRECTORY}/${second}`, bytes.subarray(0, size));
+      const { scrub, told, left } = scrubOf(disk, finals);
+      await scrub.round();
+      expect([told, left]).toEqual([
+        [saidOf(second, size < SEGMENT_HEADER_BYTES ? 0 : SEGMENT_HEADER_BYTES)],
+        [second],
+      ]);
+    }
+    disk.put(`${DIRECTORY}/${second}`, bytes);
+    disk.put(`${DIRECTORY}/${first}`, null);
+    disk.put(`${DIRECTORY}/${second}`, null);
+    const { scrub, told, left } = scrubOf(disk, finals);
+    await scrub.round();
+    expect(told).toEqual([
+      expect.stringContaining('the journal has changed on the disk (the segment with entry 7 is missing'),
+    ]);
+    expect(left).toEqual(['the journal']);
+  });
+
+  test('may have zeros behind its last frame, and nothing else', async () => {
+    const { disk, finals, segments } = await standing(seed);
+    const path = `${DIRECTORY}/${segments[1]}`;
+    const whole = disk.bytesOf(path);
+    for (const [size, last, isRight] of [
+      [1, 0, true],
+      [8, 0, true],
+      [PIECE_BYTES, 0, true],
+      [7, 1, false],
+      [9, 1, false],
+      [PIECE_BYTES, 1, false],
+    ] as const) {
+      const room = Buffer.alloc(size);
+      room[size - 1] = last;
+      disk.put(path, Buffer.concat([whole, room]));
+      const { scrub, left } = scrubOf(disk, finals);
+      await scrub.round();
+      expect([size, last, left.length === 0]).toEqual([size, last, isRight]);
+    }
+  });
+
+  test('that is being written is looked at up to its last frame on the device', async () => {
+    const { disk, finals, segments } = await standing(seed);
+    const file = segments.at(-1)!;
+    const path = `${DIRECTORY}/${file}`;
+    const byte = disk.bytesOf(path).length;
+    disk.put(path, Buffer.concat([disk.bytesOf(path), Buffer.from('half a frame')]));
+    const { scrub, told } = scrubOf(disk, finals, { end: () => ({ file, byte }) });
+    await scrub.round();
+    expect(told).toEqual([]);
+  });
+
+  test('of which nothing is on the device yet is not looked at', async () => {
+    const { disk, finals, segments } = await standing(seed);
+    const last = `${DIRECTORY}/${segments.at(-1)}`;
+    disk.put(last, disk.bytesOf(last).subarray(0, 20));
+    const [file, byte] = [segments.at(-2)!, disk.bytesOf(`${DIRECTORY}/${segments.at(-2)}`).length];
+    const { scrub, told } = scrubOf(disk, finals, { end: () => ({ file, byte }) });
+    await scrub.round();
+    expect(told).toEqual([]);
+  });
+
+  test('that no start reads any more may be gone by now', async () => {
+    const { disk, finals, segments } = await standing(seed);
+    disk.put(`${DIRECTORY}/${segments[0]}`, flipped(disk.bytesOf(`${DIRECTORY}/${segments[0]}`), 80));
+    const names = [NEWEST, NEWEST];
+    const later = () => names.shift() ?? 'snapshot-00000000000000000008.ays';
+    const { scrub, told, left } = scrubOf(disk, finals, { newest: later });
+    await scrub.round();
+    expect([told, left]).toEqual([[], []]);
+  });
+
+  test('with frames longer than a piece', async () => {
+    const disk = freshDisk(seed, (run) => setImmediate(run));
+    await writeFrames(disk, [6000, 1]);
+    const { scrub, told } = scrubOf(disk, [], { newest: () => null });
+    expect(await scrub.round()).toBeGreaterThan(2 * PIECE_BYTES);
+    expect(told).toEqual([]);
+  });
+});
+
 test('a part whose memory has changed is not written, whatever the disk has: the process is to end', async () => {
   for (const isSpoilt of [false, true]) {
     const { disk, finals, path } = await standing();
@@ -158,8 +279,10 @@ test('a snapshot that is not the newest any more may be gone: nothing is told of
   for (const spoil of [() => null, (bytes: Buffer) => flipped(bytes, 20)]) {
     const { disk, finals } = await standing();
     disk.put(own, spoil(disk.bytesOf(own)));
-    const names = [NEWEST, 'snapshot-00000000000000000007.ays'];
-    const { scrub, told, renewed } = scrubOf(disk, finals, { newest: () => names.shift()! });
+    // Taken meanwhile.
+    const later = 'snapshot-00000000000000000008.ays';
+    const names = [NEWEST, later];
+    const { scrub, told, renewed } = scrubOf(disk, finals, { newest: () => names.shift() ?? later });
     await scrub.round();
     expect([told, renewed]).toEqual([[], []]);
   }
