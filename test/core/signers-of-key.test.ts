@@ -211,6 +211,32 @@ test('the last of those that are remembered lets nobody else in once it has anot
   expectPlain(state, signers, ['s999']);
 });
 
+test.each<[string, (signers: Signers, count: number) => void]>([
+  [
+    'each was given it, the last first',
+    (signers, count) => {
+      for (let n = 0; n < count; n++) signers.make('b');
+      for (let n = count - 1; n >= 0; n--) signers.give(n, 'a');
+    },
+  ],
+  [
+    'each was changed since, the last first, and one was given another',
+    (signers, count) => {
+      for (let n = 0; n < count; n++) signers.make('a');
+      for (let n = count - 1; n >= 0; n--) signers.give(n, 'a');
+      signers.give(7, 'b');
+    },
+  ],
+])('of thousands that carry one key nobody sorts all, where %s', (_, make) => {
+  const signers = new Signers();
+  const { state } = signers.books;
+  make(signers, 4000);
+  const looks = vi.spyOn(state.rekeyed, 'get');
+  signersOf(state, 1, keyOf('a'));
+  expect(looks.mock.calls.length).toBeLessThan(6000);
+  expectPlain(state, signers, ['s0', 's7', 's3999']);
+});
+
 test('one that is too long to count takes nothing from those behind it', () => {
   const signers = new Signers();
   for (const long of [0, 20, 0, 5, 0]) signers.make('a', long);

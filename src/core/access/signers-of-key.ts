@@ -14,6 +14,8 @@ import { rowAtPlace, termHash } from '../terms.ts';
 
 /** So many of the first are remembered. */
 const FIRST_MAX = 1000;
+/** Of so many the first are told from the rest at a time: no sort is of all that carry a key. */
+const SORTED_MAX = 2 * FIRST_MAX;
 /** Of so many nodes of the index one is remembered, to come to those between. */
 const MARK_EVERY = 64;
 
@@ -47,12 +49,16 @@ export class SignersOfKey {
 
   /** Rows of those that came to carry it first, in that order, as far as they are wanted. */
   first(state: State): number[] {
-    const entering = this.#entering(state);
-    if (entering.length > 0) this.#keep(state, [...this.#kept(state, this.#first.length), ...entering]);
+    const fresh = this.#nodesSince(state, this.#head);
+    if (fresh.length > 0) {
+      this.#mark(fresh);
+      this.#enter(state, fresh);
+    }
     const rows = this.#kept(state, this.#wanted);
     if (rows.length === this.#wanted || this.#isWhole) return rows;
+    this.#first = NONE;
     this.#isWhole = true;
-    this.#keep(state, this.#rowsIn(state, this.#nodesSince(state, 0)));
+    this.#enter(state, this.#nodesSince(state, 0));
     return this.#kept(state, this.#wanted);
   }
 
@@ -72,19 +78,6 @@ export class SignersOfKey {
     return node !== 0 && terms.value(node) === place;
   }
 
-  /** Looks at what is new in the index: rows in it that come among the first. */
-  #entering(state: State): number[] {
-    const fresh = this.#nodesSince(state, this.#head);
-    if (fresh.length === 0) return [];
-    this.#head = fresh[0]!;
-    for (let i = fresh.length - 1; i >= 0; i--) {
-      if (++this.#nodes % MARK_EVERY === 0) this.#marks.push(fresh[i]!);
-    }
-    const rows = this.#rowsIn(state, fresh);
-    if (this.#isWhole) return rows;
-    return rows.filter((row) => order(sinceOf(state, row), this.#last) <= 0);
-  }
-
   /** Nodes of the index that are newer than this one, the newest first. */
   #nodesSince({ terms }: State, before: number): number[] {
     const nodes: number[] = [];
@@ -92,9 +85,43 @@ export class SignersOfKey {
     return nodes;
   }
 
-  /** Rows that these nodes lead to, each once: a record has one place. */
-  #rowsIn(state: State, nodes: readonly number[]): number[] {
-    return nodes.map((node) => this.#rowAt(state, state.terms.value(node))).filter((row) => row >= 0);
+  /** Remembers the newest of these nodes, and the way to the others. */
+  #mark(fresh: readonly number[]): void {
+    this.#head = fresh[0]!;
+    for (let i = fresh.length - 1; i >= 0; i--) {
+      if (++this.#nodes % MARK_EVERY === 0) this.#marks.push(fresh[i]!);
+    }
+  }
+
+  /** Remembers those that these nodes lead to, as far as they come among the first. Each comes once: a record has one place. */
+  #enter(state: State, nodes: readonly number[]): void {
+    const entering: Carrying[] = [];
+    // The oldest first: where most have the key they were made with, all that come behind the first thousand are passed by.
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      const place = state.terms.value(nodes[i]!);
+      // Nobody has had a key for longer than there is a record.
+      if (!this.#isWhole && state.order.get(place) > this.#last.rows) continue;
+      const row = this.#rowAt(state, place);
+      if (row < 0) continue;
+      const since = sinceOf(state, row);
+      if (!this.#isWhole && order(since, this.#last) > 0) continue;
+      entering.push({ row, since });
+      if (entering.length === SORTED_MAX) this.#shorten(entering);
+    }
+    if (entering.length === 0) return;
+    for (const row of this.#kept(state, this.#first.length)) entering.push({ row, since: sinceOf(state, row) });
+    this.#shorten(entering);
+    this.#first = entering.map(({ row }) => state.rows.place.get(row));
+  }
+
+  /** Leaves the first of these in order, and whoever comes behind the last of them is passed by from now on. */
+  #shorten(entering: Carrying[]): void {
+    entering.sort((one, other) => order(one.since, other.since));
+    if (entering.length > FIRST_MAX) {
+      this.#isWhole = false;
+      entering.length = FIRST_MAX;
+    }
+    this.#last = entering.at(-1)!.since;
   }
 
   #rowAt(state: State, place: number): number {
@@ -110,16 +137,6 @@ export class SignersOfKey {
       if (row >= 0) rows.push(row);
     }
     return rows;
-  }
-
-  /** Remembers the first of these rows. */
-  #keep(state: State, all: readonly number[]): void {
-    const sorted = Uint32Array.from(all).sort();
-    // Most have the key they were made with, and are in order by now.
-    if (state.rekeyed.size > 0) sorted.sort((one, other) => order(sinceOf(state, one), sinceOf(state, other)));
-    if (sorted.length > FIRST_MAX) this.#isWhole = false;
-    this.#first = Array.from(sorted.subarray(0, FIRST_MAX), (row) => state.rows.place.get(row));
-    if (this.#first.length > 0) this.#last = sinceOf(state, sorted[this.#first.length - 1]!);
   }
 }
 
@@ -139,6 +156,11 @@ function order(one: Since, other: Since): number {
 
 /** How many rows there were, and of several between two rows the address of the version that gave the key. */
 type Since = Rekeyed;
+
+interface Carrying {
+  readonly row: number;
+  readonly since: Since;
+}
 
 const BEFORE_ALL: Since = { rows: 0, at: 0 };
 const NONE: readonly number[] = [];
