@@ -93,8 +93,9 @@ abstract class Column<Page extends Cells> {
     const first = this.closed >>> this.shift;
     if (first === this.pages.length) return [head, ...this.fullPages];
     const block = (page: number) => (page * this.pageRows) / 2 ** this.blockShift;
-    const hold = this.holds.take(this.blockBytes, block(first), block(this.pages.length), () => {
-      this.held = 0;
+    const { holds } = this;
+    const hold = holds.take(this.blockBytes, block(first), block(this.pages.length), () => {
+      if (holds === this.holds) this.held = 0;
     });
     this.held = this.rows;
     const open = this.pages.slice(first).map(({ buffer }, index) => {

@@ -84,13 +84,13 @@ export class Lines {
 
   /** A head and the pages of each field, as a column's. Copies nothing. */
   dump(): Part[] {
-    const { length, bytes, pages, fields } = this;
+    const { length, bytes, pages, fields, holds } = this;
     const pageRows = this.mask + 1;
     const heads = fields.map(({ name, width }) => headPart(name, Shape.column, [width, 0, pageRows, length]));
     if (length === 0) return heads;
     const block = (page: number) => (page * pageRows) >>> this.blockShift;
-    const hold = this.holds.take(this.blockBytes, 0, block(pages.length), () => {
-      this.held = 0;
+    const hold = holds.take(this.blockBytes, 0, block(pages.length), () => {
+      if (holds === this.holds) this.held = 0;
     });
     this.held = length;
     const open = pages.flatMap((buffer, page) => {
