@@ -65,7 +65,7 @@ function wrap(native: SodiumNative): SignatureLibrary {
   };
 }
 
-/** RFC 8032, 7.1, test 1: the signature of the empty message, the same with one bit of S turned, and the key of the seed. */
+/** RFC 8032, 7.1, test 1: the signature of the empty message, its k, the same with one bit of S turned, and the key of the seed. */
 function answersRight(library: SignatureLibrary): boolean {
   const keyPair = {
     public: bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'),
@@ -74,6 +74,9 @@ function answersRight(library: SignatureLibrary): boolean {
   const message = new Uint8Array(0);
   const signature = library.sign(message, keyPair);
   if (!library.verify(keyPair.public, message, signature)) return false;
+  const k = new Uint8Array(32);
+  library.challenge(Buffer.concat([signature.subarray(0, 32), keyPair.public]), k);
+  if (!Buffer.from(k).equals(bytesOf('86eabc8e4c96193d290504e7c600df6cf8d8256131ec2c138a3e7e162e525404'))) return false;
   signature[40]! ^= 1;
   if (library.verify(keyPair.public, message, signature)) return false;
   return Buffer.from(library.publicKeyOf(keyPair.secret)).equals(keyPair.public);
