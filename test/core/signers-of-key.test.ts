@@ -270,6 +270,17 @@ test('a change of signers has nobody look through thousands that carry one key',
   expect(looks.mock.calls.length).toBeLessThan(300);
 });
 
+test('nor do so many others that signed meanwhile that all that is known of signers is forgotten', () => {
+  const { signers, ask, looks } = crowd(10_500);
+  const { memo } = signers.books.state;
+  expect(memo.people(1)).toBeDefined();
+  memo.holdPeople(1e9);
+  expect(memo.people(1)).toBeUndefined();
+  expect(ask()).toBe(true);
+  expect(looks.mock.calls.length).toBeLessThan(300);
+  expectPlain(signers.books.state, signers, ['s0', 's10499']);
+});
+
 test('nor do those that gave it up one by one, with each that goes', () => {
   const { signers, ask, looks } = crowd(3000);
   for (let n = 1; n < 900; n++) {

@@ -13,6 +13,7 @@ import type { Skips } from '../skips.ts';
 import type { LedgerInfo } from '../state.ts';
 import type { People } from './people.ts';
 import type { PolicyPart, Rules } from './rules.ts';
+import type { SignersOfKey } from './signers-of-key.ts';
 
 /** What is known of the record whose newest entry lies at some address. */
 export interface RecordFacts {
@@ -106,6 +107,8 @@ export class AccessMemo {
   readonly #people = new Map<number, People>();
   readonly #peopleMax: number;
   readonly #peopleRoom: Room;
+  /** By the hash under which they are found, the signers of keys that very many carry. They stay: each takes thousands of records. */
+  readonly crowds = new Map<number, SignersOfKey>();
   /** Facts that go are still good for whoever holds them. */
   readonly #records: Recent<number, RecordFacts>;
   /** The lists among the facts of the young records. */

@@ -11,7 +11,7 @@ import { memberHandle } from '../memberships.ts';
 import { dataOf, entryAt, type VersionEntry, versionAddress, versionAt } from '../records.ts';
 import type { State } from '../state.ts';
 import { KeyMap } from './key-map.ts';
-import { SignersOfKey } from './signers-of-key.ts';
+import { type SignersOfKey, signersOfKey } from './signers-of-key.ts';
 
 /** A signer record as rules see it. */
 export interface SignerFact {
@@ -97,7 +97,7 @@ class KeyFacts {
 
   constructor(state: State, ledger: number, key: string) {
     this.#key = key;
-    this.#signers = new SignersOfKey(state, ledger, key, SIGNERS_PER_KEY_MAX);
+    this.#signers = signersOfKey(state, ledger, key, SIGNERS_PER_KEY_MAX);
   }
 
   /** Who carries it at this count of changes. */

@@ -4,7 +4,8 @@
  * Anybody who may make signers can make hundreds of thousands with somebody else's key, and each of them changes what is
  * known of signers. So no change has all of them walked again: what the index was given since the last look is looked at,
  * and a record that was given up shows by its place. Which come first is remembered of more than are asked for, so all
- * are walked again only once hundreds of those have gone.
+ * are walked again only once hundreds of those have gone; and of crowds it is not forgotten with what else is known of
+ * signers, as anybody could bring about.
  *
  * Nothing in here is part of the books: it comes to what `rowsUnder` and a sort would find.
  */
@@ -18,6 +19,15 @@ const FIRST_MAX = 1000;
 const SORTED_MAX = 2 * FIRST_MAX;
 /** Of so many nodes of the index one is remembered, to come to those between. */
 const MARK_EVERY = 64;
+/** So many nodes are a crowd's, which takes milliseconds to walk. What is remembered of one is a byte for each. */
+const CROWD_MIN = 10_000;
+
+/** What is known of the signers of a key. `wanted`: how many of the first somebody will ask for. */
+export function signersOfKey(state: State, ledger: number, key: string, wanted: number): SignersOfKey {
+  const hash = termHash(state, ledger, Kind.signer, 'public', key);
+  const crowd = state.memo.crowds.get(hash);
+  return crowd?.ledger === ledger ? crowd : new SignersOfKey(ledger, hash, wanted);
+}
 
 export class SignersOfKey {
   readonly ledger: number;
@@ -35,10 +45,9 @@ export class SignersOfKey {
   /** Every so many of them one, the oldest first. */
   readonly #marks: number[] = [];
 
-  /** `wanted`: how many of the first somebody will ask for. */
-  constructor(state: State, ledger: number, key: string, wanted: number) {
+  constructor(ledger: number, hash: number, wanted: number) {
     this.ledger = ledger;
-    this.#hash = termHash(state, ledger, Kind.signer, 'public', key);
+    this.#hash = hash;
     this.#wanted = wanted;
   }
 
@@ -53,6 +62,7 @@ export class SignersOfKey {
     if (fresh.length > 0) {
       this.#mark(fresh);
       this.#enter(state, fresh);
+      if (this.#nodes >= CROWD_MIN) state.memo.crowds.set(this.#hash, this);
     }
     const rows = this.#kept(state, this.#wanted);
     if (rows.length === this.#wanted || this.#isWhole) return rows;
