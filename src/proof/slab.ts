@@ -5,9 +5,9 @@
  *   checks      rowsMax x 128 bytes   public key 32 | digest 32 | signature 64
  *   seals       rowsMax x  32 bytes   digests to sign
  *   signatures  rowsMax x  64 bytes   one a seal
- *   verdicts    rowsMax x   1 byte    what became of each check, then of each seal
  *   texts       rowsMax x  1 KiB      what a check signs instead of its digest
  *   textBytes   rowsMax x   2 bytes   how long that is; 0 where it signs its digest
+ *   verdicts    rowsMax x   1 byte    what became of each check, then of each seal
  *
  * What always holds: a slab belongs to one task at a time, and the pool clears the verdicts before it hands it
  * over, so a worker that wrote nothing has accepted nothing. Checks and seals together are at most `rowsMax`.

@@ -9,11 +9,11 @@ import { createRequire } from 'node:module';
 import { LANE_BYTES, Lane, SLABS_PER_LANE, SlabState } from './lane.ts';
 import type { ProofTask, ProofWorkData, ProofWorkerData } from './work.ts';
 
-/** Threads as the pool uses them. Task `n` of a slab goes to the worker that has the slab: `slabs[worker]`. */
+/** Threads as the pool uses them. */
 export interface Threads {
   /** Those that run. */
   readonly threads: readonly unknown[];
-  /** Has the slab's worker work the task off; rejects where it died or threw. */
+  /** Has whichever thread serves the slab's lane work the task off; rejects where it died or threw. */
   run(task: ProofTask): Promise<number>;
   /** Told when a thread is lost, whether it had a task or not. */
   on(event: 'error' | 'workerDestroy', listener: () => void): unknown;
