@@ -110,6 +110,20 @@ export function watchFullness(tell: (text: string) => void): (what: Fullness | n
   };
 }
 
+/** Tells of threads that verify and sign and are not there, once of each that is missing. To be called each second. */
+export function watchThreads(tell: (text: string) => void): (missing: number) => void {
+  let told = 0;
+  return (missing) => {
+    if (missing > told) tell(missingText(missing));
+    told = Math.max(told, missing);
+  };
+}
+
+function missingText(missing: number): string {
+  const of = missing === 1 ? 'A thread' : `${missing} threads`;
+  return `${of} fewer than there were to be (--workers) verify and sign: the system had none, or one died and could not be started again. The others do their work, the first one where none is left: all is served, only slower. See that there is memory, and that the process may have more threads (ulimit -u, pids.max), then start again.`;
+}
+
 /** So many entries have come since the last snapshot, which is more than there should be. */
 export function overdueText(entries: number, every: number): string {
   const next = every - (entries % every);

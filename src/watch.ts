@@ -1,6 +1,6 @@
 /**
  * What is looked at and done beside the requests while the server runs: intents that have waited too long, the clock,
- * threads that may hang, a disk and copies that answers wait for, the lock, the room that is left; and soon after the start,
+ * threads that may hang or are missing, a disk and copies that answers wait for, the lock, the room that is left; and soon after the start,
  * what the first burst would have to wait for. None of its timers keeps the process alive.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -11,7 +11,7 @@ import type { ProofPool } from './proof/pool.ts';
 import type { Lock } from './storage/lock.ts';
 import type { Scrub } from './storage/scrub.ts';
 import { loadPacking } from './storage/values.ts';
-import { type LookAtClock, watchFullness, watchStillness } from './trouble.ts';
+import { type LookAtClock, watchFullness, watchStillness, watchThreads } from './trouble.ts';
 import type { Wait } from './wait.ts';
 
 const TICK_MS = 1000;
@@ -53,7 +53,9 @@ export function startWatch(watched: Watched, { tell, defect }: Log): () => void 
     lookAt(pool, lock, engine);
   }, TICK_MS).unref();
   const lookAtFullness = watchFullness(tell);
+  const lookAtThreads = watchThreads(tell);
   setInterval(() => {
+    lookAtThreads(pool.threadsMissing);
     const { room, state } = engine;
     const { recordsBytesMax: bytesMax, bothBytesMax } = room;
     lookAtFullness(room.whatIsFull(true), { bytesMax, bothBytesMax, openIntents: state.open.size });

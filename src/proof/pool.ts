@@ -147,6 +147,12 @@ export class ProofPool {
     this.#start = options.workers === 0 ? null : () => this.#openThreads(data);
   }
 
+  /** Threads that there were to be and are not: the system has none for us, or those that died were not started again. */
+  get threadsMissing(): number {
+    if (this.#start !== null || this.#closing) return 0;
+    return this.#options.workers - (this.#threads?.threads.length ?? 0);
+  }
+
   /** Takes a job. Throws a RangeError where its rows are not whole. */
   submit(job: ProofJob): void {
     this.#scheduleTurn();

@@ -24,7 +24,15 @@ import { Heap } from '../../src/memory/index.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { DamageError } from '../../src/storage/segments.ts';
-import { clockText, defectText, fatalText, startText, watchClock, watchStillness } from '../../src/trouble.ts';
+import {
+  clockText,
+  defectText,
+  fatalText,
+  startText,
+  watchClock,
+  watchStillness,
+  watchThreads,
+} from '../../src/trouble.ts';
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -238,6 +246,16 @@ describe('no start', () => {
     expect(log).toContain(`See that ${directory} is a directory`);
     expect(log).not.toMatch(/\n\s+at /);
   });
+});
+
+test('threads that are missing are told of once each, whatever is looked at meanwhile', () => {
+  const told: string[] = [];
+  const look = watchThreads((text) => told.push(text));
+  for (const missing of [0, 1, 1, 0, 1, 3, 2, 3]) look(missing);
+  expect(told).toEqual([
+    expect.stringMatching(/^A thread fewer than there were to be \(--workers\) verify and sign: .*ulimit -u/),
+    expect.stringMatching(/^3 threads fewer /),
+  ]);
 });
 
 describe('a clock that is behind the books', () => {

@@ -11,6 +11,7 @@ import { slabBytes, slabOver, Verdict } from '../../src/proof/slab.ts';
 import { startThreads, type Threads } from '../../src/proof/threads.ts';
 import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { createWork, type ProofWorkData } from '../../src/proof/work.ts';
+import { until } from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
 import { turn, turnsUntil } from '../support/turns.ts';
 import { hexOf } from './data.ts';
@@ -243,6 +244,7 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
     // And goes on doing it when all threads are known to be lost.
     await submitInTurns(pool, mixedJobs(100), 50);
     expect(pool.stats.rowsInline).toBeGreaterThan(0);
+    await until(() => pool.threadsMissing === workers);
   });
 });
 
@@ -306,6 +308,17 @@ describe('threads', () => {
     await submitInTurns(pool, mixedJobs(100), 50);
     expect(pool.stats.tasks).toBe(0);
     expect(pool.stats.rowsInline).toBe(pool.stats.rows);
+    expect(pool.threadsMissing).toBe(1);
+  });
+
+  test('are missing neither before they are started nor once they are, nor when they were ended', async () => {
+    const pool = startPool({ workers: 2 });
+    const before = pool.threadsMissing;
+    await pool.prepare();
+    const then = pool.threadsMissing;
+    await pool.close();
+    expect([before, then, pool.threadsMissing]).toEqual([0, 0, 0]);
+    expect(startPool({ workers: 0 }).threadsMissing).toBe(0);
   });
 });
 
