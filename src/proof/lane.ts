@@ -15,7 +15,8 @@ export const SlabState = { free: 0, posted: 1, done: 2, failed: 3 } as const;
 
 const POSTED = 0;
 const DONE = 1;
-const STATES = 2;
+const SERVED = 2;
+const STATES = 3;
 const WORDS_PER_SLAB = 3;
 const WORDS = STATES + SLABS_PER_LANE * WORDS_PER_SLAB;
 
@@ -61,6 +62,11 @@ export class Lane {
     return Atomics.load(this.#words, DONE);
   }
 
+  /** How many workers have come to serve it so far, one after another. */
+  get served(): number {
+    return Atomics.load(this.#words, SERVED);
+  }
+
   /** Waits until `done` is no longer `seen`; null where it is not already. */
   whenDone(seen: number): Promise<unknown> | null {
     const { async: waits, value } = waitAsync(this.#words, DONE, seen);
@@ -70,6 +76,7 @@ export class Lane {
   /** The worker's side: works off what is posted, for ever. `work` returns the milliseconds it took. */
   serve(work: (slab: number, checks: number, seals: number) => number): never {
     const words = this.#words;
+    Atomics.add(words, SERVED, 1);
     for (;;) {
       const posted = Atomics.load(words, POSTED);
       for (let slab = 0; slab < SLABS_PER_LANE; slab++)

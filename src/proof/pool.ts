@@ -19,7 +19,7 @@ import { SLABS_PER_LANE } from './lane.ts';
 import { fillSlab, firstBad, isAnswered, readSlab, slabOf } from './parts.ts';
 import { signRows, verifyRows } from './rows.ts';
 import { type Slab, slabBytes, slabOver } from './slab.ts';
-import { loadAhead, startThreads, type Threads } from './threads.ts';
+import { loadAhead, NoThreadError, startThreads, type Threads } from './threads.ts';
 import { LIBRARIES, sign } from './verify.ts';
 import type { ProofTask, ProofWorkData } from './work.ts';
 
@@ -227,10 +227,8 @@ export class ProofPool {
     const { workers, workerUrl } = this.#options;
     const start = this.#options.startThreads ?? ((given) => startThreads(given, workers, workerUrl));
     const threads = start(data);
-    // A thread that ends without an error says so only by its end. Looked at once it is off the list.
-    for (const event of ['error', 'workerDestroy'] as const) {
-      threads.on(event, () => setImmediate(() => this.#onThreadLost()));
-    }
+    // Looked at once it is off the list.
+    threads.on('lost', () => setImmediate(() => this.#onThreadLost()));
     return threads;
   }
 
@@ -321,7 +319,7 @@ export class ProofPool {
     const message: ProofTask = { slab: task.slab, checks: task.checks, seals: task.seals };
     this.#threads!.run(message).then(
       (workMs: number) => this.#onAnswer(task, workMs),
-      () => this.#onFailure(task),
+      (error: Error) => (error instanceof NoThreadError ? this.#onNoThread(task) : this.#onFailure(task)),
     );
   }
 
@@ -357,6 +355,11 @@ export class ProofPool {
     if (task.failures <= TASK_RETRIES_MAX && this.#ensureThreads()) return this.#send(task);
     this.#takeOver(task);
     this.#giveBack(task.slab);
+  }
+
+  /** The slab is never free again: whoever got it would wait for no thread. */
+  #onNoThread(task: Task): void {
+    if (this.#tasks.has(task)) this.#takeOver(task);
   }
 
   /** A thread ended without a task. When none is left to start again, this thread does the work from here on. */

@@ -1,11 +1,14 @@
 /**
- * The threads of the proof pool: piscina starts them, replaces those that die, and ends them; each has one task of
- * its own that never ends, which is to serve its lane.
+ * The threads of the proof pool: one a lane, with one task of its own that never ends, which is to serve that. piscina
+ * starts and ends it; one that dies is replaced here, since piscina starts none any more once one has died as it started,
+ * and says so to nobody who waits.
  *
  * What always holds: each task handed in is answered or rejected once; a thread that dies gives back, as failed, all
- * that it had, and its lane is served again when the next task is put there.
+ * that it had; a lane without a thread takes no task.
  */
+import { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
+import type { Piscina } from 'piscina';
 import { LANE_BYTES, Lane, SLABS_PER_LANE, SlabState } from './lane.ts';
 import type { ProofTask, ProofWorkData, ProofWorkerData } from './work.ts';
 
@@ -13,11 +16,16 @@ import type { ProofTask, ProofWorkData, ProofWorkerData } from './work.ts';
 export interface Threads {
   /** Those that run. */
   readonly threads: readonly unknown[];
-  /** Has whichever thread serves the slab's lane work the task off; rejects where it died or threw. */
+  /** Has the thread of the slab's lane work the task off; rejects where it died or threw: with a NoThreadError where there is none. */
   run(task: ProofTask): Promise<number>;
   /** Told when a thread is lost, whether it had a task or not. */
-  on(event: 'error' | 'workerDestroy', listener: () => void): unknown;
+  on(event: 'lost', listener: () => void): unknown;
   destroy(): Promise<void>;
+}
+
+/** Of a lane whose thread died, or never was, and that gets no other. */
+export class NoThreadError extends Error {
+  override name = 'NoThreadError';
 }
 
 interface Waiting {
@@ -26,6 +34,9 @@ interface Waiting {
 }
 
 const THREAD = new URL('../proof/thread.cjs', import.meta.url);
+
+/** So many threads of a lane that end before they have come to serve it, one after another, are the last. */
+const UNSERVING_MAX = 2;
 
 /** Loaded with the first threads, which a start does not need. */
 const loadPiscina = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
@@ -40,63 +51,114 @@ export function startThreads(
   workers: number,
   workerUrl = new URL('../proof/worker.js', import.meta.url),
 ): Threads {
+  const { Piscina } = loadPiscina();
   const memories = Array.from({ length: workers }, () => new SharedArrayBuffer(LANE_BYTES));
   const workerData: ProofWorkerData = { ...data, lanes: memories };
-  const piscina = new (loadPiscina().Piscina)({
-    filename: THREAD.href,
-    workerData: { ...workerData, module: workerUrl.href },
-    minThreads: workers,
-    maxThreads: workers,
-    idleTimeout: Infinity,
-    concurrentTasksPerWorker: 1,
-    maxQueue: Infinity,
-    atomics: 'disabled',
-    recordTiming: false,
-  });
-  const lanes = memories.map((memory, lane) => new LaneServer(new Lane(memory), () => piscina.run(lane)));
+  const begin = () =>
+    new Piscina({
+      filename: THREAD.href,
+      workerData: { ...workerData, module: workerUrl.href },
+      // It would replace a thread where nobody can catch that the system has none.
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      concurrentTasksPerWorker: 1,
+      maxQueue: Infinity,
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+  const losses = new EventEmitter<{ lost: [] }>();
+  const lost = () => losses.emit('lost');
+  const lanes = memories.map((memory, number) => new LaneServer(new Lane(memory), { number, begin, lost }));
   return {
     get threads() {
-      return piscina.threads;
+      return lanes.filter((lane) => lane.hasThread);
     },
     run: ({ slab, checks, seals }) =>
       lanes[Math.floor(slab / SLABS_PER_LANE)]!.run(slab % SLABS_PER_LANE, checks, seals),
-    on: (event, listener) => piscina.on(event, listener),
-    destroy: () => piscina.destroy(),
+    on: (event, listener) => losses.on(event, listener),
+    destroy: async () => {
+      await Promise.all(lanes.map((lane) => lane.end()));
+    },
   };
+}
+
+interface LaneOptions {
+  readonly number: number;
+  /** A pool for one thread, which is started with the task to serve the lane of a number. */
+  begin(): Piscina;
+  /** Told when the lane's thread is lost. */
+  lost(): void;
 }
 
 /** This thread's side of a lane. */
 class LaneServer {
   readonly #lane: Lane;
-  readonly #serve: () => Promise<unknown>;
+  readonly #options: LaneOptions;
   readonly #waiting: (Waiting | null)[] = Array.from({ length: SLABS_PER_LANE }, () => null);
-  #isServed = false;
+  /** Null where there is none, nor will be. */
+  #thread: Piscina | null = null;
+  /** How many ended since the last that served. */
+  #unserving = 0;
   #isWatched = false;
 
-  constructor(lane: Lane, serve: () => Promise<unknown>) {
+  constructor(lane: Lane, options: LaneOptions) {
     this.#lane = lane;
-    this.#serve = serve;
+    this.#options = options;
     this.#start();
+  }
+
+  get hasThread(): boolean {
+    return this.#thread !== null;
   }
 
   run(slab: number, checks: number, seals: number): Promise<number> {
     return new Promise((resolve, reject) => {
+      if (this.#thread === null) return reject(new NoThreadError('there is no proof worker'));
       this.#waiting[slab] = { resolve, reject };
       this.#lane.post(slab, checks, seals);
-      if (!this.#isServed) this.#start();
       if (!this.#isWatched) this.#watch();
     });
   }
 
-  #start(): void {
-    this.#isServed = true;
-    const onEnd = (error?: Error) => this.#onEnd(error ?? new Error('a proof worker ended'));
-    this.#serve().then(() => onEnd(), onEnd);
+  /** Ends the thread; there will be no other. */
+  async end(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = null;
+    await thread?.destroy();
+    this.#giveBack(new Error('the proof workers were ended'));
   }
 
-  /** The thread is gone; what it had is given back. */
-  #onEnd(error: Error): void {
-    this.#isServed = false;
+  #start(): void {
+    const { number, begin } = this.#options;
+    const { served } = this.#lane;
+    const thread = begin();
+    const onEnd = (error = new Error('a proof worker ended')) => {
+      if (thread === this.#thread) this.#onEnd(thread, served, error);
+    };
+    // Of one that ends before it has taken its task piscina says nothing there.
+    const onLost = () => setImmediate(onEnd);
+    thread.on('error', onLost).on('workerDestroy', onLost);
+    this.#thread = thread;
+    try {
+      thread.run(number).then(() => onEnd(), onEnd);
+    } catch {
+      // The system has none for us.
+      this.#thread = null;
+    }
+  }
+
+  /** The thread is gone: what it had is given back, and another one is started. `served`: as it was before it was. */
+  #onEnd(thread: Piscina, served: number, error: Error): void {
+    this.#thread = null;
+    thread.destroy().catch(() => {});
+    this.#unserving = this.#lane.served > served ? 0 : this.#unserving + 1;
+    this.#giveBack(error);
+    if (this.#unserving < UNSERVING_MAX) this.#start();
+    this.#options.lost();
+  }
+
+  #giveBack(error: Error): void {
     this.#collect();
     for (let slab = 0; slab < SLABS_PER_LANE; slab++) {
       const waiting = this.#waiting[slab]!;

@@ -17,7 +17,7 @@ export interface ProofWorkData {
   rowsMax: number;
   /** Keys of which a worker keeps a table, at most. */
   keyTablesMax: number;
-  /** Shared memory of every slab of the pool: any thread may come to serve any lane. */
+  /** Shared memory of every slab of the pool. */
   memories: SharedArrayBuffer[];
 }
 

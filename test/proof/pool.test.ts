@@ -13,6 +13,7 @@ import { LIBRARIES, sign } from '../../src/proof/verify.ts';
 import { createWork, type ProofWorkData } from '../../src/proof/work.ts';
 import { until } from '../support/kit.ts';
 import { isLong, often } from '../support/long.ts';
+import { endThreadsAtOnce, giveNoThreads } from '../support/no-threads.ts';
 import { turn, turnsUntil } from '../support/turns.ts';
 import { hexOf } from './data.ts';
 
@@ -231,6 +232,31 @@ describe('workers that fail: verified again, nobody accepted unverified, nobody 
     const pool = startFaultyPool('silent', { rowsPerTaskMax: 1, inlineRowsMax: 0 });
     await submitInTurns(pool, mixedJobs(often(40, 500)), 10);
     expect(pool.stats.tasksFailed).toBeGreaterThan(0);
+  });
+
+  test('one of two, whose like does not load any more: the other one does the work', async () => {
+    const pool = startFaultyPool('first-exit', { workers: 2, inlineRowsMax: 0 });
+    await pool.prepare();
+    process.env.AYNI_TEST_FAULT = 'unloadable';
+    await submitInTurns(pool, mixedJobs(100), 50);
+    await until(() => pool.threadsMissing === 1);
+    // What it has no thread for is found out by what it is given, once for each of its slabs.
+    await submitInTurns(pool, mixedJobs(100), 50);
+    const { rowsInline } = pool.stats;
+    await submitInTurns(pool, mixedJobs(100), 50);
+    expect(pool.stats.rowsInline).toBe(rowsInline);
+  });
+
+  test.each([
+    ['the system has no thread to replace it', giveNoThreads],
+    ['what is to replace it ends before it has loaded anything', endThreadsAtOnce],
+  ])('one of two, where %s', async (_, bringTrouble) => {
+    const pool = startFaultyPool('first-exit', { workers: 2, inlineRowsMax: 0 });
+    await pool.prepare();
+    bringTrouble();
+    await submitInTurns(pool, mixedJobs(100), 50);
+    await until(() => pool.threadsMissing === 1);
+    await submitInTurns(pool, mixedJobs(100), 50);
   });
 
   // Of one that ends without an error its end alone tells.

@@ -1,4 +1,4 @@
-/** A proof worker that does not load. It imports nothing: the pool begins such threads again and again, and all of them would load that first. */
+/** A proof worker that does not load. */
 throw new Error('a worker that does not load');
 
 export {};

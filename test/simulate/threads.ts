@@ -42,7 +42,7 @@ export class VirtualThreads implements Threads {
     });
   }
 
-  on(_event: 'error' | 'workerDestroy', listener: () => void): void {
+  on(_event: 'lost', listener: () => void): void {
     this.#listeners.push(listener);
   }
 
