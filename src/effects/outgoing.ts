@@ -68,7 +68,14 @@ interface Parcel {
   /** Whether the body of the answer is wanted. */
   readonly keepsAnswer: boolean;
   readonly party: string;
+  readonly time: Time;
+}
+
+/** The time of a call: its signal says, as its reason, when it is up, or the call is called off. */
+interface Time {
   readonly signal: AbortSignal;
+  /** From now on it is as long again. */
+  renew(): void;
 }
 
 /** `text`: the whole body where it was wanted; null where it was not, broke off or was too long. */
@@ -91,7 +98,7 @@ export class Outgoing {
     this.#guard = new Guard({ ...options, resolve: options.resolve ?? systemResolve });
     this.#tokens = new Tokens(
       (url, headers, body, party) =>
-        this.#timed((signal) => this.#send({ method: 'POST', url, headers, body, keepsAnswer: true, party, signal })),
+        this.#timed((time) => this.#send({ method: 'POST', url, headers, body, keepsAnswer: true, party, time })),
       () => performance.now(),
     );
     // No bound of sockets for each host: calls are bounded, and one that hangs there is not to hold up another's.
@@ -109,7 +116,7 @@ export class Outgoing {
     if (this.#calls >= this.#options.callsInFlightMax) return { error: 'too many calls at once' };
     this.#calls++;
     try {
-      return await this.#timed((signal) => this.#secured(call, signal), call.signal);
+      return await this.#timed((time) => this.#secured(call, time), call.signal);
     } finally {
       this.#calls--;
     }
@@ -123,8 +130,8 @@ export class Outgoing {
     this.#agents.https.destroy();
   }
 
-  /** Does the work with a signal that says, as its reason, when the time is up or the work is called off. */
-  async #timed<R>(work: (signal: AbortSignal) => Promise<R>, outer?: AbortSignal): Promise<R | { error: string }> {
+  /** Does the work in the time that a call may take. */
+  async #timed<R>(work: (time: Time) => Promise<R>, outer?: AbortSignal): Promise<R | { error: string }> {
     const { callMsMax } = this.#options;
     const inner = new AbortController();
     const timer = setTimeout(() => inner.abort(`no answer within ${callMsMax} ms`), callMsMax);
@@ -133,7 +140,7 @@ export class Outgoing {
     outer?.addEventListener('abort', stop, { once: true });
     this.#underWay.add(inner);
     try {
-      return await work(inner.signal);
+      return await work({ signal: inner.signal, renew: () => timer.refresh() });
     } finally {
       clearTimeout(timer);
       outer?.removeEventListener('abort', stop);
@@ -142,16 +149,16 @@ export class Outgoing {
   }
 
   /** Sends with what the rules ask for. A token the bridge does not take is renewed, once. */
-  async #secured({ method, url, body, secure, party = '' }: Sent, signal: AbortSignal): Promise<Answer> {
+  async #secured({ method, url, body, secure, party = '' }: Sent, time: Time): Promise<Answer> {
     const rules = readRules(secure);
     if ('error' in rules) return rules;
     const { credentials } = rules;
     const headers = new Map([['content-type', 'application/json'], ...rules.headers]);
-    const parcel = { method, url, headers, body, keepsAnswer: false, party, signal };
+    const parcel = { method, url, headers, body, keepsAnswer: false, party, time };
     if (credentials === null) return toAnswer(await this.#send(parcel));
     for (let renewed = false; ; renewed = true) {
       // The fetch is shared by all calls with these credentials, so it goes on where one of them is called off.
-      const got = await unlessAborted(this.#tokens.get(credentials, party), signal);
+      const got = await unlessAborted(this.#tokens.get(credentials, party), time.signal);
       if ('error' in got) return got;
       headers.set('authorization', `Bearer ${got.token}`);
       const reply = await this.#send(parcel);
@@ -172,7 +179,8 @@ export class Outgoing {
   }
 
   #exchange(parcel: Parcel, onNewSocket: boolean): Promise<Reply | 'stale'> {
-    const { headers, signal } = parcel;
+    const { headers, time } = parcel;
+    const { signal } = time;
     // Bytes: text would be joined with the head and take its values beyond ASCII along into UTF-8.
     const body = typeof parcel.body === 'string' ? Buffer.from(parcel.body) : parcel.body;
     return new Promise((resolve) => {
@@ -194,8 +202,11 @@ export class Outgoing {
       request.on('response', (response) => {
         answered = true;
         readReply(response, parcel.keepsAnswer, (reply) => {
-          if (!request.writableFinished) this.#endLater(request);
-          resolve(reply);
+          // Whoever answers before the body is there may read on, and is given as long again: a body that is cut off after a
+          // yes would never come again. Till then the call is on its way: it holds its body, and a connection.
+          if (request.writableFinished || request.destroyed) return resolve(reply);
+          time.renew();
+          for (const end of ['finish', 'close']) request.once(end, () => resolve(reply));
         });
       });
       request.on('error', (error: NodeJS.ErrnoException) => {
@@ -212,17 +223,8 @@ export class Outgoing {
     });
   }
 
-  /**
-   * Whoever answers before the body is there may read on, and is given as long as for a call: a body that is cut off after
-   * a yes would never come again. Who reads no more would keep it, and the connection, for ever.
-   */
-  #endLater(request: http.ClientRequest): void {
-    const timer = setTimeout(() => request.destroy(), this.#options.callMsMax).unref();
-    for (const end of ['finish', 'close']) request.once(end, () => clearTimeout(timer));
-  }
-
   /** Throws what `describe` has words for. */
-  #open({ method, url, party, signal }: Parcel, onNewSocket: boolean): http.ClientRequest {
+  #open({ method, url, party, time: { signal } }: Parcel, onNewSocket: boolean): http.ClientRequest {
     const target = new URL(url);
     const { protocol } = target;
     if (url === NOWHERE) throw Object.assign(new Error(), { code: NOWHERE });
