@@ -363,6 +363,7 @@ export class Feeds {
     this.#places.take(receiver.ledger, 0);
     const { row, ledger } = receiver;
     const job: Job = {
+      // One for all: they go one after the other.
       key: 0,
       receiver: row,
       make: () => this.#callOf(row, queued),

@@ -3,8 +3,7 @@
  *
  * A lane is one address of delivery. Jobs of one lane with the same key go one at a time, in the order they were
  * added: while the first of them waits to be tried again, the others wait behind it. Jobs with different keys go side
- * by side, up to `parallelMax` calls at once; with a `parallelMax` of 1 the whole lane is one such row, whatever the
- * keys, so its order is strict. A job that waits to be tried again holds no place among the `parallelMax`.
+ * by side, up to `parallelMax` calls at once. A job that waits to be tried again holds no place among the `parallelMax`.
  *
  * Calls of all lanes share `inFlightMax`. A party may have very many lanes, so all of them together have a share, alone
  * four fifths of the places; parties take turns, and within a party its lanes. A lane may have as many calls on their
@@ -170,8 +169,7 @@ export class Lanes {
     if (this.#closed) return;
     const lane = this.#lanes.get(address) ?? this.#open(address, parallelMax, party);
     const entry: Entry = { job, attempts: 0, lastError: null, next: null };
-    const key = lane.parallelMax === 1 ? 0 : job.key;
-    const row = lane.rows.get(key);
+    const row = lane.rows.get(job.key);
     this.#jobs++;
     if (row !== undefined) {
       row.tail.next = entry;
@@ -180,7 +178,7 @@ export class Lanes {
     }
     const standing = { line: null, before: null, behind: null };
     const begun: Row = {
-      key,
+      key: job.key,
       head: entry,
       tail: entry,
       timer: null,
@@ -189,7 +187,7 @@ export class Lanes {
       cancelled: false,
       ...standing,
     };
-    lane.rows.set(key, begun);
+    lane.rows.set(job.key, begun);
     this.#makeReady(lane, begun);
   }
 

@@ -94,25 +94,28 @@ test('nor is a webhook; what is on its way and says nothing of whom to call hold
 });
 
 describe('an intent that expires while a bank is asked', () => {
-  test('is undone at once, and the bank hears it as soon as it is there, though the question waited for an hour', async () => {
-    const theatre = await open();
-    theatre.answer = () => 503;
-    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
-    await theatre.run(9 * 60_000);
-    const before = asked(theatre, 'prepare').length;
-    expect(before).toBeGreaterThan(5);
-    theatre.answer = () => 202;
-    await theatre.expire(2);
-    expect(statusOf(theatre, 'i')).toBe('aborted');
-    expect(theatre.house.balance('a')).toBe(100);
-    // No question any more, and its place in the row does not hold up what came after it.
-    expect(asked(theatre, 'prepare')).toHaveLength(before);
-    expect(asked(theatre, 'abort')).toHaveLength(1);
-    await report(theatre, 'i', 'aborted');
-    expect(statusOf(theatre, 'i')).toBe('rejected');
-    const [told] = asked(theatre, 'abort');
-    expect(told!.body.data.intent.meta.status).toBe('aborted');
-  });
+  test.each([16, 1])(
+    'is undone at once, and the bank, of which %i calls are made at once, hears it as soon as it is there, though the question waited for an hour',
+    async (bridgeCallsMax) => {
+      const theatre = await open({ bridgeCallsMax });
+      theatre.answer = () => 503;
+      await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+      await theatre.run(9 * 60_000);
+      const before = asked(theatre, 'prepare').length;
+      expect(before).toBeGreaterThan(5);
+      theatre.answer = () => 202;
+      await theatre.expire(2);
+      expect(statusOf(theatre, 'i')).toBe('aborted');
+      expect(theatre.house.balance('a')).toBe(100);
+      // No question any more, and its place in the row does not hold up what came after it.
+      expect(asked(theatre, 'prepare')).toHaveLength(before);
+      expect(asked(theatre, 'abort')).toHaveLength(1);
+      await report(theatre, 'i', 'aborted');
+      expect(statusOf(theatre, 'i')).toBe('rejected');
+      const [told] = asked(theatre, 'abort');
+      expect(told!.body.data.intent.meta.status).toBe('aborted');
+    },
+  );
 
   test('and is killed in between: after the restart only the abort goes out', async () => {
     const first = await open();
@@ -127,6 +130,20 @@ describe('an intent that expires while a bank is asked', () => {
     expect(second.calls.slice(count).map(({ path, text }) => [path, text])).toEqual([[heard!.path, heard!.text]]);
   });
 });
+
+test.each([16, 1])(
+  'a payment that a bank cannot do holds up no other, where %i calls of it are made at once',
+  async (bridgeCallsMax) => {
+    const theatre = await open({ bridgeCallsMax });
+    theatre.answer = ({ body }) => (body.data.intent.data.handle === 'i' ? 500 : 202);
+    await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5)));
+    await theatre.run(60_000);
+    const before = asked(theatre, 'prepare').length;
+    await theatre.done(theatre.house.intent('j', transfer('a', 'x', 5)));
+    await theatre.run();
+    expect(asked(theatre, 'prepare').slice(before)).toHaveLength(1);
+  },
+);
 
 describe('a bank that takes a call and forgets it', () => {
   test('is asked again when somebody says that it is there, with the same words, and not otherwise', async () => {
