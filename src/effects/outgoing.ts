@@ -56,6 +56,13 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const INFORMED_MAX = 64;
 /** Pieces of a body: whoever has it come byte by byte costs as much as he likes otherwise. */
 const PIECES_MAX = 1024;
+/**
+ * Where a name has several addresses, one that has not taken the connection is left for the next after a share of the call,
+ * or so long: a first packet that got lost is sent again after a second. By Node's own quarter of a second whoever is far
+ * away, and has an address that leads nowhere from here as well (IPv6, where there is none), is never reached.
+ */
+const CONNECT_SHARE = 1 / 4;
+const CONNECT_MS_MAX = 2_000;
 const IDLE_SOCKETS_PER_HOST_MAX = 8;
 /** Shorter than the five seconds after which common servers close a silent connection. */
 const IDLE_MS_MAX = 4_000;
@@ -225,6 +232,7 @@ export class Outgoing {
 
   /** Throws what `describe` has words for. */
   #open({ method, url, party, time: { signal } }: Parcel, onNewSocket: boolean): http.ClientRequest {
+    const { callMsMax } = this.#options;
     const target = new URL(url);
     const { protocol } = target;
     if (url === NOWHERE) throw Object.assign(new Error(), { code: NOWHERE });
@@ -235,14 +243,16 @@ export class Outgoing {
     this.#makeRoom();
     const { request } = protocol === 'https:' ? https : http;
     const agent = protocol === 'https:' ? this.#agents.https : this.#agents.http;
-    return request({
+    const options = {
       ...urlToHttpOptions(target),
       method,
       lookup,
       signal,
       agent: onNewSocket ? false : agent,
       maxHeaderSize: HEADER_BYTES_MAX,
-    });
+      autoSelectFamilyAttemptTimeout: Math.min(CONNECT_MS_MAX, Math.ceil(CONNECT_SHARE * callMsMax)),
+    };
+    return request(options);
   }
 
   /** Idle connections make way for new ones: the agents themselves bound them per host only. */
