@@ -124,7 +124,7 @@ export class Feeds {
   readonly #companies = new Companies<Receiver>();
   /** For the effects of bridges that are there again. */
   readonly #woken = new WokenWalks((woken, done) => this.#forEffectsOf(woken, (row) => this.retry(row), done));
-  /** For those of bridges that have another address, say: what waits goes now. */
+  /** For those of bridges that have another address, say, or their first: what waits goes now. */
   readonly #moved = new WokenWalks((moved, done) => this.#forEffectsOf(moved, (row) => this.#wake(row), done));
   #seq: number;
   #isReading = false;
@@ -222,11 +222,10 @@ export class Feeds {
     const placed = placedAt(state, this.#seq);
     if (placed === null) return;
     const { row, address } = placed;
-    // It may have another address by now, at which nobody has failed yet.
-    if (entry.type === EntryType.update) {
-      this.#wake(row);
-      if (entry.kind === Kind.bridge) this.#moved.wake(row);
-    }
+    // It may have another address by now, at which nobody has failed yet; one that is new, its first.
+    const isBridge = entry.kind === Kind.bridge;
+    if (entry.type === EntryType.update) this.#wake(row);
+    if (isBridge && (entry.type === EntryType.update || entry.type === EntryType.create)) this.#moved.wake(row);
     this.#takeUp(row);
     const known = this.#receivers.get(row);
     if (!state.feeds.has(row)) {

@@ -161,6 +161,25 @@ test('a bridge that is changed while statuses wait for it hears of all of them, 
   expect([...new Set(told)]).toEqual(['prepared', 'committed', 'completed']);
 });
 
+test('a bridge that an effect named before it was there is told at once what waits for it: that was after an hour, or when somebody activated it', async () => {
+  const theatre = await Theatre.open();
+  const { house } = theatre;
+  theatre.answer = ({ path }) => (path === '/bank/effects/e' ? 202 : 503);
+  const action = { schema: 'bridge', bridge: 'bank' };
+  await theatre.done(
+    house.create(Kind.effect, { handle: 'e', signal: 'wallet-created', action }),
+    house.create(Kind.wallet, { handle: 'x' }),
+  );
+  await theatre.run(600_000);
+  expect(theatre.calls.length).toBeGreaterThan(10);
+  await theatre.done(house.create(Kind.bridge, { handle: 'other', config: { server: 'http://127.0.0.1:1/other' } }));
+  await theatre.run();
+  expect(theatre.at('/bank/effects/e')).toHaveLength(0);
+  await theatre.done(house.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1/bank' } }));
+  await theatre.run();
+  expect(theatre.at('/bank/effects/e')).toHaveLength(1);
+});
+
 test('a bridge hears of statuses from when it says so until it says so no more', async () => {
   const theatre = await Theatre.open();
   const { house } = theatre;
