@@ -11,6 +11,8 @@
  */
 import http from 'node:http';
 import https from 'node:https';
+import { Socket, type TcpNetConnectOpts } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { Guard, type GuardOptions, NOT_ALLOWED, notAllowed, systemResolve } from './addresses.ts';
 import type { Resolve } from './names.ts';
@@ -92,7 +94,7 @@ export class Outgoing {
   readonly #options: OutgoingOptions;
   readonly #guard: Guard;
   readonly #tokens: Tokens;
-  readonly #agents: { readonly http: http.Agent; readonly https: https.Agent };
+  readonly #agents: { readonly http: http.Agent; readonly https: SluicedAgent };
   readonly #sluice = new Sluice();
   /** One for each call and token fetch on its way. */
   readonly #underWay = new Set<AbortController>();
@@ -115,7 +117,7 @@ export class Outgoing {
       maxFreeSockets: IDLE_SOCKETS_PER_HOST_MAX,
       timeout: IDLE_MS_MAX,
     };
-    this.#agents = { http: new http.Agent(agent), https: new https.Agent(agent) };
+    this.#agents = { http: new http.Agent(agent), https: new SluicedAgent(this.#sluice, agent) };
   }
 
   readonly call: Call = async (call) => {
@@ -241,18 +243,23 @@ export class Outgoing {
     const lookup = this.#guard.lookupFor(target, { party, signal });
     if (lookup === null) throw notAllowed();
     this.#makeRoom();
-    const { request } = protocol === 'https:' ? https : http;
-    const agent = protocol === 'https:' ? this.#agents.https : this.#agents.http;
+    const isSecured = protocol === 'https:';
+    const { request } = isSecured ? https : http;
     const options = {
       ...urlToHttpOptions(target),
       method,
       lookup,
       signal,
-      agent: onNewSocket ? false : agent,
+      agent: this.#agentFor(isSecured, onNewSocket),
       maxHeaderSize: HEADER_BYTES_MAX,
       autoSelectFamilyAttemptTimeout: Math.min(CONNECT_MS_MAX, Math.ceil(CONNECT_SHARE * callMsMax)),
     };
     return request(options);
+  }
+
+  #agentFor(isSecured: boolean, onNewSocket: boolean): http.Agent {
+    if (!onNewSocket) return isSecured ? this.#agents.https : this.#agents.http;
+    return isSecured ? new SluicedAgent(this.#sluice) : new http.Agent();
   }
 
   /** Idle connections make way for new ones: the agents themselves bound them per host only. */
@@ -261,6 +268,32 @@ export class Outgoing {
     for (const agent of [this.#agents.http, this.#agents.https]) {
       for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy();
     }
+  }
+}
+
+/**
+ * Connections by TLS whose bytes all come by way of the sluice: TLS that has a socket of the system reads by itself, without end
+ * where nothing comes of it, keys that change again and again say.
+ */
+class SluicedAgent extends https.Agent {
+  readonly #sluice: Sluice;
+
+  constructor(sluice: Sluice, options: https.AgentOptions = {}) {
+    super(options);
+    this.#sluice = sluice;
+  }
+
+  override createConnection(
+    options: https.RequestOptions,
+    done?: (error: Error | null, stream: Duplex) => void,
+  ): Duplex {
+    // Not connected yet, so TLS takes it for a stream.
+    const raw = new Socket().setNoDelay();
+    const secured = super.createConnection({ ...options, socket: raw } as https.RequestOptions, done) as Socket;
+    this.#sluice.secure(secured, raw);
+    const { host, port, lookup, autoSelectFamilyAttemptTimeout } = options as TcpNetConnectOpts;
+    raw.connect({ host, port, lookup, autoSelectFamilyAttemptTimeout } as TcpNetConnectOpts);
+    return secured;
   }
 }
 

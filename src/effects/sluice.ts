@@ -3,7 +3,9 @@
  * thirty-two times in a row where there is as much, and a parser goes to the end of what it gets: an answer of eighteen
  * bytes again and again, or a body in pieces of one byte, was two seconds of the only thread for each connection. So what
  * came goes on in small parts, those of all connections together as long as a turn may take, and the rest in later turns.
- * A connection is not read while something of it waits here.
+ * A connection is not read while something of it waits here. One by TLS has two gates: before what is said in it, and, further
+ * out, before TLS itself, which keeps some of what comes: told to change keys without end, four connections held the thread
+ * for three seconds.
  *
  * What always holds: the bytes of a connection go on in order, its end behind them, and none once it is destroyed; for
  * one answer no more than `ANSWER_READ_MAX`, and where none is waited for none at all: then the connection is cut.
@@ -17,7 +19,7 @@ export const TOO_LONG = 'ANSWER_TOO_LONG';
 const ANSWER_READ_MAX = 128 * 1024;
 /** As so much counts what came by itself, however short: each takes its effort. */
 const READ_MIN = 128;
-/** As so much a ticket to take a TLS session up again, of which servers give two: no byte of it comes here. */
+/** As so much a ticket to take a TLS session up again, of which servers give two: it is more work than its bytes tell. */
 const TICKET_COSTS = 8 * 1024;
 /** Goes on at once: some fifty of the shortest answers, a millisecond. */
 const PART_BYTES_MAX = 1024;
@@ -30,6 +32,8 @@ interface Gate {
   readonly letIn: (part: Buffer | null) => boolean;
   readonly held: (Buffer | null)[];
   left: number;
+  /** That of the bytes that are read as this connection, where it is one by TLS. */
+  readonly outer: Gate | null;
 }
 
 export class Sluice {
@@ -46,13 +50,26 @@ export class Sluice {
 
   /** An answer is to come on this connection, new or kept. */
   expect(socket: Socket): void {
-    const gate = this.#gates.get(socket) ?? this.#open(socket);
-    gate.left = ANSWER_READ_MAX;
+    const gate = this.#gates.get(socket) ?? this.#open(socket, null);
+    for (let each: Gate | null = gate; each !== null; each = each.outer) each.left = ANSWER_READ_MAX;
+  }
+
+  /** This new connection is one by TLS, whose bytes come on `raw`. */
+  secure(socket: Socket, raw: Socket): void {
+    this.#open(socket, this.#gateOf(raw, null));
+  }
+
+  #open(socket: Socket, outer: Gate | null): Gate {
+    const gate = this.#gateOf(socket, outer);
+    socket.on('session', () => spend(gate, TICKET_COSTS));
+    this.#gates.set(socket, gate);
+    socket.once('close', () => this.#gates.delete(socket));
+    return gate;
   }
 
   /** A socket calls its own `push` with what came, null at the end, and `_read` where it may have more. */
-  #open(socket: Socket): Gate {
-    const gate: Gate = { socket, letIn: socket.push.bind(socket), held: [], left: 0 };
+  #gateOf(socket: Socket, outer: Gate | null): Gate {
+    const gate: Gate = { socket, letIn: socket.push.bind(socket), held: [], left: 0, outer };
     const read = socket._read.bind(socket);
     socket.push = (chunk) => {
       gate.held.push(chunk);
@@ -61,15 +78,10 @@ export class Sluice {
     socket._read = (size) => {
       if (gate.held.length === 0) read(size);
     };
-    socket.on('session', () => spend(gate, TICKET_COSTS));
     socket.on('resume', () => {
       if (gate.held.length > 0) this.#wait(gate);
     });
-    this.#gates.set(socket, gate);
-    socket.once('close', () => {
-      this.#gates.delete(socket);
-      this.#waiting.delete(gate);
-    });
+    socket.once('close', () => this.#waiting.delete(gate));
     return gate;
   }
 
