@@ -9,7 +9,7 @@
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { type Asking, Names, type Resolve } from './names.ts';
+import { type Addresses, type Asking, Names, type Resolve } from './names.ts';
 import { realTimers } from './timers.ts';
 
 /** Addresses that are not of the public internet (IANA special-purpose registry), multicast included. */
@@ -42,6 +42,12 @@ export const NOT_ALLOWED = 'ADDRESS_NOT_ALLOWED';
 /** The system's way, so that its hosts file counts. */
 export const systemResolve: Resolve = (name, done) =>
   systemLookup(name, { all: true, verbatim: true }, (error, addresses) => done(error, addresses ?? []));
+
+/**
+ * Addresses of a name that are called, of each family: it may have thousands, of which Node calls the next while it hears that
+ * one fails, one inside the other.
+ */
+const TRIED_MAX = 8;
 
 export interface GuardOptions {
   /** Private and loopback addresses may be called, as all others. */
@@ -80,10 +86,10 @@ export class Guard {
     return (name, options, done) => {
       this.#resolved.find(name, asking, (error, found) => {
         if (error !== null) return done(error, '', 0);
-        const fit = named ? found : found.filter((one) => this.#mayCall(one.address));
+        const fit = tried(named ? found : found.filter((one) => this.#mayCall(one.address)));
         const [first] = fit;
         if (first === undefined) return done(notAllowed(), '', 0);
-        if (options.all) done(null, [...fit]);
+        if (options.all) done(null, fit);
         else done(null, first.address, first.family);
       });
     };
@@ -130,6 +136,16 @@ function addSubnet(list: BlockList, subnet: string): void {
 
 function family(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}
+
+/** Of each family the first few. */
+function tried(addresses: Addresses): { address: string; family: number }[] {
+  const left = new Map<number, number>();
+  return addresses.filter(({ family }) => {
+    const count = left.get(family) ?? TRIED_MAX;
+    left.set(family, count - 1);
+    return count > 0;
+  });
 }
 
 export function notAllowed(): NodeJS.ErrnoException {

@@ -18,7 +18,7 @@ import { ownText } from '../core/own-text.ts';
 import { Recent } from '../memory/index.ts';
 import type { Timer, Timers } from './timers.ts';
 
-type Addresses = readonly { address: string; family: number }[];
+export type Addresses = readonly { address: string; family: number }[];
 export type Found = (error: NodeJS.ErrnoException | null, addresses: Addresses) => void;
 /** Asks the system. */
 export type Resolve = (name: string, done: Found) => void;

@@ -64,7 +64,7 @@ const PIECES_MAX = 1024;
  * away, and has an address that leads nowhere from here as well (IPv6, where there is none), is never reached.
  */
 const CONNECT_SHARE = 1 / 4;
-const CONNECT_MS_MAX = 2_000;
+const CONNECT_MS_MAX = 1_500;
 const IDLE_SOCKETS_PER_HOST_MAX = 8;
 /** Shorter than the five seconds after which common servers close a silent connection. */
 const IDLE_MS_MAX = 4_000;

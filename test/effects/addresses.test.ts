@@ -164,6 +164,18 @@ describe('a URL', () => {
     expect(seen).toEqual([]);
   });
 
+  test('whose name leads to thousands of addresses is called at the first of them: where each failed at once, the stack was full and the process ended', async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, n) => `fe80::${(n + 1).toString(16)}`);
+    const outgoing = { resolve: answering(many(6000)), allowPrivate: true, callMsMax: 500 };
+    expect(await call('http://bank.example/', outgoing)).toHaveProperty('error');
+    const resolve = answering([...many(100), '127.0.0.1', '127.0.0.2']);
+    const guard = new Guard({ allowPrivate: true, callsAllow: '', resolve });
+    const asking = { party: '', signal: new AbortController().signal };
+    const lookup = guard.lookupFor(new URL('http://bank.example/'), asking)!;
+    const found = await new Promise((done) => lookup('bank.example', { all: true }, (_, all) => done(all)));
+    expect(found).toMatchObject([...many(8), '127.0.0.1', '127.0.0.2'].map((address) => ({ address })));
+  });
+
   test('whose name is not known, or not in time', async () => {
     const unknown: Resolve = (_, done) => done(Object.assign(new Error('secret'), { code: 'ENOTFOUND' }), []);
     expect(await call('http://bank.example/', { resolve: unknown })).toEqual({ error: 'connection failed: ENOTFOUND' });
