@@ -9,6 +9,7 @@
  * What always holds: no more than `callsInFlightMax` calls and twice as many connections at a time; no connection to an
  * address the guard refuses; error texts hold no secret, URL or word of the other side.
  */
+import { constants } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { Socket, type TcpNetConnectOpts } from 'node:net';
@@ -272,6 +273,20 @@ export class Outgoing {
 }
 
 /**
+ * What keys are agreed on by. Diffie-Hellman with numbers of the server's choice is work as long as the server likes, most of a
+ * second of the only thread, before it has proved anything; so are the longest of the groups that OpenSSL offered before 3.5.
+ */
+const AGREEMENT = {
+  ciphers: `${constants.defaultCipherList}:!kDHE`,
+  ...(hasLongGroups(process.versions.openssl) && { ecdhCurve: 'X25519:P-256:X448:P-521:P-384' }),
+};
+
+function hasLongGroups(openssl: string): boolean {
+  const [major, minor] = openssl.split('.').map(Number) as [number, number];
+  return major < 3 || (major === 3 && minor < 5);
+}
+
+/**
  * Connections by TLS whose bytes all come by way of the sluice: TLS that has a socket of the system reads by itself, without end
  * where nothing comes of it, keys that change again and again say.
  */
@@ -279,7 +294,7 @@ class SluicedAgent extends https.Agent {
   readonly #sluice: Sluice;
 
   constructor(sluice: Sluice, options: https.AgentOptions = {}) {
-    super(options);
+    super({ ...options, ...AGREEMENT });
     this.#sluice = sluice;
   }
 

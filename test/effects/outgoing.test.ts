@@ -6,7 +6,7 @@ import { execFile, spawn } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -447,6 +447,21 @@ describe('the caller', () => {
   });
 });
 
+/** What a client says that it can: suites, and groups to agree on keys by. */
+function offersOf(hello: Buffer): { suites: number[]; groups: number[] } {
+  const numbers = (from: number, bytes: number) =>
+    Array.from({ length: bytes / 2 }, (_, n) => hello.readUInt16BE(from + 2 * n));
+  // Behind the heads of record and message, version, random bytes, and the name of a session.
+  let at = 43;
+  at += 1 + hello[at]!;
+  const suites = numbers(at + 2, hello.readUInt16BE(at));
+  at += 2 + hello.readUInt16BE(at);
+  at += 1 + hello[at]!;
+  // Extensions, each with its kind and length.
+  for (at += 2; hello.readUInt16BE(at) !== 10; at += 4 + hello.readUInt16BE(at + 2));
+  return { suites, groups: numbers(at + 6, hello.readUInt16BE(at + 4)) };
+}
+
 describe('https', () => {
   test('has an end for what TLS keeps for itself: eight webhooks that said without end which key comes next stopped all for eight seconds', async () => {
     // This one says that it would like to be greeted; a client that has done so passes that by.
@@ -460,6 +475,26 @@ describe('https', () => {
   const pair = { key: readFileSync(file), cert: readFileSync(file) };
 
   const serveTls = () => listen(createTlsServer(pair, (_, response) => response.writeHead(202).end()));
+
+  test('offers no keys that the server makes as long as it likes: of ten thousand bits they held the only thread for most of a second', async () => {
+    let hello: Buffer = Buffer.alloc(0);
+    const server = createTcpServer((socket) => {
+      socket.once('data', (first: Buffer) => {
+        hello = first;
+        socket.destroy();
+      });
+    });
+    const { port } = await listen(server);
+    expect(await post(open(), `https://localhost:${port}/`)).toHaveProperty('error');
+    const { suites, groups } = offersOf(hello);
+    expect(suites.length).toBeGreaterThan(5);
+    // Those of DHE, by RSA and DSS.
+    const ofDhe = [0x32, 0x33, 0x38, 0x39, 0x40, 0x67, 0x6a, 0x6b, 0x9e, 0x9f, 0xa2, 0xa3, 0xccaa, 0xc09e, 0xc09f];
+    expect(suites.filter((suite) => ofDhe.includes(suite))).toEqual([]);
+    expect(groups.length).toBeGreaterThan(3);
+    // Those of more than 3072 bits.
+    expect(groups.filter((group) => group >= 0x102 && group <= 0x104)).toEqual([]);
+  });
 
   test('is not spoken with a server that cannot prove its name', async () => {
     const server = await serveTls();
