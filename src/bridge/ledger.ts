@@ -18,6 +18,11 @@ export class UnreachableError extends Error {
 }
 
 const ANSWER_MS_MAX = 10_000;
+/**
+ * Where its name has several addresses, one that has not taken the connection is left for the next after so long: by Node's own
+ * quarter of a second a ledger that is far away, and has one that leads nowhere from here too, is never told.
+ */
+const CONNECT_MS_MAX = 1_500;
 /** A record, to which anybody may have added four mebi of characters in proofs, three bytes each. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -73,7 +78,7 @@ export class Ledger {
     return new Promise((resolve, fail) => {
       const reject = ({ message }: Error): void => fail(new UnreachableError(`${this.url}: ${message}`));
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-      const options = { method, agent: this.#agent, headers, signal };
+      const options = { method, agent: this.#agent, headers, signal, autoSelectFamilyAttemptTimeout: CONNECT_MS_MAX };
       const sending = this.#client.request(`${this.url}${path}`, options, (response) =>
         take(response, resolve, reject),
       );

@@ -1,8 +1,10 @@
 /** Reports: sent until the ledger has them, the same bytes each time, also after a restart, and never after that. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import dns from 'node:dns';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
 import { makeKeys, proof } from '../support/client.ts';
+import { FAR, listenFar } from '../support/far.ts';
 import { pause, until } from '../support/kit.ts';
 import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
 
@@ -39,6 +41,16 @@ describe('a report', () => {
     await settled();
     await pause(150);
     expect(ledger.told).toHaveLength(4);
+  });
+
+  test('reaches a ledger that is far away, and whose name leads nowhere too: that one was taken after a quarter of a second', async () => {
+    const client = new Ledger(`http://far.test:${await listenFar()}`, '', 1);
+    onTestFinished(() => client.close());
+    const lookup = vi.spyOn(dns, 'lookup');
+    onTestFinished(() => lookup.mockRestore());
+    // biome-ignore lint/suspicious/noExplicitAny: it has very many forms
+    lookup.mockImplementation(((_: string, __: object, done: any) => done(null, FAR)) as any);
+    expect(await client.tell('/', {})).toBe(202);
   });
 
   test('is sent again where the answer changes the protocol: it was taken to be on its way for ever', async () => {

@@ -2,17 +2,18 @@
  * Calls of servers that behave and servers that do not: each fault of the other side has a row, and none of them is an
  * exception, takes longer than allowed, or tells a secret.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
-import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Answer, Outgoing, OutgoingCall } from '../../src/effects/outgoing.ts';
 import type { SecureRule } from '../../src/effects/secure.ts';
+import { FAR, listenFar } from '../support/far.ts';
 import { PATIENCE_MS, pause, until } from '../support/kit.ts';
 import { listen, open, serve, serveRaw } from './others.ts';
 
@@ -281,24 +282,8 @@ describe('the other side', () => {
   });
 
   test('is far away, and has an address that leads nowhere too: that one was taken after a quarter of a second', async () => {
-    // Its queue is full, so a connection comes about when it is asked for again, after a second.
-    const busy = spawn(process.execPath, [
-      '-e',
-      `const server = require('node:http').createServer((_, response) => response.writeHead(202).end());
-      server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-        require('node:fs').writeSync(1, String(server.address().port));
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800);
-      });`,
-    ]);
-    onTestFinished(() => void busy.kill('SIGKILL'));
-    const port = Number(await new Promise((resolve) => busy.stdout.once('data', resolve)));
-    for (let n = 0; n < 4; n++) {
-      const socket = connect(port, '127.0.0.1').on('error', () => {});
-      onTestFinished(() => void socket.destroy());
-    }
-    await pause(100);
-    const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
-    const outgoing = open({ callMsMax: PATIENCE_MS + 1, resolve: (_, done) => done(null, addresses) });
+    const port = await listenFar();
+    const outgoing = open({ callMsMax: PATIENCE_MS + 1, resolve: (_, done) => done(null, FAR) });
     expect(await post(outgoing, `http://far.test:${port}`)).toEqual({ status: 202 });
   });
 
