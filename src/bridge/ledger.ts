@@ -76,7 +76,9 @@ export class Ledger {
         : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
     };
     return new Promise((resolve, fail) => {
-      const reject = ({ message }: Error): void => fail(new UnreachableError(`${this.url}: ${message}`));
+      // Of a name with several addresses Node says it for each of them, and nothing of all.
+      const reject = ({ message, code }: NodeJS.ErrnoException): void =>
+        fail(new UnreachableError(`${this.url}: ${message || code}`));
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
       const options = { method, agent: this.#agent, headers, signal, autoSelectFamilyAttemptTimeout: CONNECT_MS_MAX };
       const sending = this.#client.request(`${this.url}${path}`, options, (response) =>

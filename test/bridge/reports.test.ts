@@ -29,6 +29,19 @@ async function restart(): Promise<void> {
 const settled = (): Promise<true> =>
   until(() => [...house.bank.books.entries.values()].every(({ told, state }) => told === state), 'all told');
 
+/** The client of a ledger whose name leads to several addresses. */
+function clientAt(port: number): Ledger {
+  const lookup = vi.spyOn(dns, 'lookup');
+  // biome-ignore lint/suspicious/noExplicitAny: it has very many forms
+  lookup.mockImplementation(((_: string, __: object, done: any) => done(null, FAR)) as any);
+  const client = new Ledger(`http://far.test:${port}`, '', 1);
+  onTestFinished(() => {
+    lookup.mockRestore();
+    client.close();
+  });
+  return client;
+}
+
 describe('a report', () => {
   test.each([503, 500, 404, 408, 429, 302, 0])('is sent again after %i, the same bytes', async (status) => {
     let refusals = 3;
@@ -44,13 +57,11 @@ describe('a report', () => {
   });
 
   test('reaches a ledger that is far away, and whose name leads nowhere too: that one was taken after a quarter of a second', async () => {
-    const client = new Ledger(`http://far.test:${await listenFar()}`, '', 1);
-    onTestFinished(() => client.close());
-    const lookup = vi.spyOn(dns, 'lookup');
-    onTestFinished(() => lookup.mockRestore());
-    // biome-ignore lint/suspicious/noExplicitAny: it has very many forms
-    lookup.mockImplementation(((_: string, __: object, done: any) => done(null, FAR)) as any);
-    expect(await client.tell('/', {})).toBe(202);
+    expect(await clientAt(await listenFar()).tell('/', {})).toBe(202);
+  });
+
+  test('to a name with several addresses where nobody listens tells the operator why: it told nothing', async () => {
+    await expect(clientAt(1).tell('/', {})).rejects.toThrow('http://far.test:1: ECONNREFUSED');
   });
 
   test('is sent again where the answer changes the protocol: it was taken to be on its way for ever', async () => {
