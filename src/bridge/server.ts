@@ -16,6 +16,8 @@ interface ServerOptions {
   /** All bodies that are larger than most, while they arrive and are worked on: beyond, one more is sent away for now. */
   largeBytesMax: number;
   requestMsMax: number;
+  /** A connection on which nothing moves for so long is cut: an answer that is not read would hold it for ever. */
+  stillMsMax: number;
   connectionsMax: number;
   /** Every request must bring it; null where none is asked for. */
   header: { name: string; value: string } | null;
@@ -50,6 +52,7 @@ export async function startServer(options: ServerOptions): Promise<BankServer> {
     },
   );
   server.maxConnections = options.connectionsMax;
+  server.timeout = options.stillMsMax;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);

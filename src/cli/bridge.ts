@@ -52,6 +52,8 @@ const LIMITS = {
   bodyBytesMax: 32 * 1024 * 1024,
   largeBytesMax: 64 * 1024 * 1024,
   requestMsMax: 10_000,
+  /** Longer than a slow disk may take. */
+  stillMsMax: 60_000,
   connectionsMax: 1000,
   entriesMax: 5_000_000,
   reportsInFlightMax: 32,

@@ -1,8 +1,10 @@
 /** What is forged, and what the ledger did not say, changes nothing at a bank. */
 import { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { CALM } from '../../src/bridge/chaos.ts';
+import { startServer } from '../../src/bridge/server.ts';
 import { type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
-import { until } from '../support/kit.ts';
+import { PATIENCE_MS, pause, until } from '../support/kit.ts';
 import { housesOf, START } from './houses.ts';
 import { BANK_KEYS, entryOf, FILE, openLedger, resigned, signed } from './kit.ts';
 
@@ -143,6 +145,34 @@ describe('a forged body changes nothing', () => {
     await until(async () => (await status(large)) === 202, 'the room that was left');
     // None of it is kept by those that were sent away, nor by those that were taken.
     for (let n = 0; n < 5; n++) expect(await status(large)).toBe(202);
+  });
+
+  test('who reads no answers, for long: each held a connection for ever, and a thousand of them all there are', async () => {
+    const limits = {
+      bodyBytesMax: 1000,
+      largeBytesMax: 1000,
+      requestMsMax: PATIENCE_MS,
+      stillMsMax: 500,
+      connectionsMax: 1,
+    };
+    const server = await startServer({
+      ...{ ...limits, host: '127.0.0.1', port: 0, header: null, chaos: CALM },
+      handle: async (_, target) => ({ status: 200, body: 'x'.repeat(target === '/long' ? 30e6 : 1) }),
+      defect: () => {},
+    });
+    const silent = new Socket().connect(server.port, '127.0.0.1').pause();
+    silent.on('error', () => {});
+    silent.write('GET /long HTTP/1.1\r\nhost: bank\r\n\r\n');
+    const ask = () =>
+      fetch(`http://127.0.0.1:${server.port}/`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await pause(200);
+    expect(await ask()).toBe(0);
+    await until(async () => (await ask()) === 200, 'a connection', 5_000);
+    silent.destroy();
+    await server.close();
   });
 
   test('nobody who does not bring the header', async () => {

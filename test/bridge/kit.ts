@@ -216,6 +216,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     bodyBytesMax: options.bodyBytesMax ?? 100_000,
     largeBytesMax: options.largeBytesMax ?? 1_000_000,
     requestMsMax: PATIENCE_MS,
+    stillMsMax: PATIENCE_MS,
     connectionsMax: 100,
     header: options.header ?? null,
     chaos,
