@@ -22,7 +22,9 @@ import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
 import { plain } from '../story/shown.ts';
 import { urlHost } from '../url-text.ts';
-import { isUsageError, readCount, readFilled, TEXT, UsageError } from './usage.ts';
+import { isUsageError, plainUrl, readCount, readFilled, TEXT, UsageError } from './usage.ts';
+
+const HEADER_VARIABLE = 'AYNI_BRIDGE_HEADER';
 
 const HELP = `ayni bridge [flags]
 
@@ -37,7 +39,7 @@ const HELP = `ayni bridge [flags]
   --accounts ana=1000,old=5:inactive  accounts to open where they are not there yet, and which take part in nothing
   --join <amount>                     make symbol, bridge and wallet at the ledger, and let the wallet go so far below 0
   --url <url>                         where the ledger reaches it, for --join; default is where it listens
-  --header name=value                 what every request must bring; or AYNI_BRIDGE_HEADER, which no list of processes shows
+  --header name=value                 what every request must bring; or ${HEADER_VARIABLE}, which no list of processes shows
   --chaos <seed>[:<prank>,…]          misbehaves on purpose:
 ${Object.entries(PRANKS)
   .map(([name, what]) => `      ${name.padEnd(6)} ${what}`)
@@ -213,7 +215,7 @@ function readFlags(args: string[]): Flags {
       chaos: TEXT,
     },
   });
-  const header = values.header ?? process.env.AYNI_BRIDGE_HEADER;
+  const header = values.header ?? process.env[HEADER_VARIABLE];
   return {
     port: readCount('--port', values.port, 0, 65_535),
     host: readFilled('--host', values.host),
@@ -226,7 +228,8 @@ function readFlags(args: string[]): Flags {
     accounts: values.accounts === '' ? [] : readAccounts(values.accounts),
     join: values.join === undefined ? null : readCount('--join', values.join, 0),
     url: values.url === undefined ? null : readUrl('--url', values.url),
-    header: header === undefined ? null : readHeader(header),
+    header:
+      header === undefined ? null : readHeader(values.header === undefined ? HEADER_VARIABLE : '--header', header),
     chaos: values.chaos === undefined ? CALM : readChaos(values.chaos),
   };
 }
@@ -244,10 +247,10 @@ function readLedgers(text: string): string[] {
   return handles;
 }
 
+/** What it was may have a password in it. */
 function readUrl(flag: string, text: string): string {
-  if (!/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) {
-    throw new UsageError(`${flag}: must be an http or https URL`);
-  }
+  if (plainUrl(text) === null)
+    throw new UsageError(`${flag}: must be an http or https URL without query, fragment and password`);
   return text;
 }
 
@@ -275,10 +278,10 @@ function readAccount(text: string): AccountPlan {
   };
 }
 
-function readHeader(text: string): { name: string; value: string } {
+function readHeader(where: string, text: string): { name: string; value: string } {
   const parts = /^([\w-]+)=(.+)$/.exec(text);
   // What it was is a secret.
-  if (parts === null) throw new UsageError('--header: must be like name=value');
+  if (parts === null) throw new UsageError(`${where}: must be like name=value`);
   return { name: parts[1]!.toLowerCase(), value: parts[2]! };
 }
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../src/cli/free-ports.ts';
 import { type ServerProcess, startBridge } from '../../src/cli/server-process.ts';
 import { bearer, connect, type Json, makeKeys, proof, record, verifyRecord } from '../support/client.ts';
@@ -200,6 +200,10 @@ describe('it does not start', () => {
     ['--host', ''],
     ['--data', ''],
     ['--ledger', 'ftp://example.org'],
+    // Every line of its log that names the ledger had the password.
+    ['--ledger', 'http://ana:secret@127.0.0.1:1/v2'],
+    ['--ledger', 'http://127.0.0.1:1/v2?ledger=main'],
+    ['--url', 'http://ana:secret@127.0.0.1:5001'],
     ['--key', 'abc'],
     ['--accounts', 'ana'],
     ['--accounts', 'ana=-1'],
@@ -217,7 +221,15 @@ describe('it does not start', () => {
   test.each(BAD)('with %s %s', (flag, value) => {
     const { code, log } = run(...data(), flag, value);
     expect([code, log]).toEqual([2, expect.stringContaining(flag)]);
-    if (flag === '--header') expect(log).not.toContain(value);
+    expect(log).not.toContain('secret');
+  });
+
+  test('with a header that no flag names: told which variable does', () => {
+    vi.stubEnv('AYNI_BRIDGE_HEADER', 'secret');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { code, log } = run(...data());
+    expect([code, log]).toEqual([2, expect.stringContaining('AYNI_BRIDGE_HEADER: must be')]);
+    expect(log).not.toContain('secret');
   });
 
   test('with damaged books, and says where', async () => {
