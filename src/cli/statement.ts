@@ -56,7 +56,7 @@ export function run(args: string[]): number {
   const { whose, names, title } = whoseOf(state, values.ledger, id);
   const statement = new Statement(state, whose, from, to);
   const named = 'ledger' in whose ? namer(state, statement) : null;
-  const short = shortOf(state, to).map((line) => `${line}\n`);
+  const short = shortOf(state, to === NEVER ? from : to).map((line) => `${line}\n`);
   if (form === 'csv') {
     sayAll(csvOf(statement, named));
     process.stderr.write(short.join(''));

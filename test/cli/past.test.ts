@@ -414,6 +414,8 @@ MOMENT -0.10 2.74 usd, destroy, intent i3
     for (const command of [
       ['balances', directory, '--at'],
       ['statement', directory, 'luz', '--to'],
+      // What it begins with then was told as if nothing could have come before.
+      ['statement', directory, 'luz', '--from'],
     ]) {
       const [name, ...args] = command as [string, ...string[]];
       const asked = (...rest: string[]) => ayni(name, ...args, ...rest);
