@@ -76,12 +76,12 @@ export const TESTED_PLANTS: TestedPlant[] = [
   ],
   [
     'who follows is told of no other history where it is as long',
-    'cli/follow-books',
+    'cli/follow-goes-on',
     ['src/followers.ts', '    if (isStrange) return void response.writeHead(409).end();\n', ''],
   ],
   [
     'a copy is not compared with the books it comes to',
-    'cli/follow-books',
+    'cli/follow-goes-on',
     ['src/cli/follow/copy.ts', '    if (!here.equals(there)) throw otherHistory(seq);\n', ''],
   ],
   // A life would have to bring one symbol, and less than it takes of another, to a wallet that has none of either.
