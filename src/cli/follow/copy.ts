@@ -432,19 +432,29 @@ export class Copy {
   async #fetchSnapshot(source: Source, name: string): Promise<Manifest | null> {
     const [disk, path] = [this.#disk, join(this.directory, name)];
     if (disk.exists(path) || !(await this.#fetch(source, name, null))) return null;
-    const manifest = await this.#manifestOf(name).catch((error) => {
-      disk.unlink(path + TEMPORARY);
-      throw error;
-    });
+    let manifest: Manifest | null = null;
+    try {
+      manifest = await this.#withParts(source, name);
+    } finally {
+      // It may be gigabytes, and when it is asked for again another be the newest.
+      if (manifest === null) disk.unlink(path + TEMPORARY);
+    }
+    if (manifest === null) return null;
+    await this.#name(name);
+    this.#newestSnapshot = Math.max(this.#newestSnapshot, manifest.seq);
+    return manifest;
+  }
+
+  /** The manifest of a snapshot that has come, and has no name yet, once its parts are here; null where one is there no more. */
+  async #withParts(source: Source, name: string): Promise<Manifest | null> {
+    const manifest = await this.#manifestOf(name);
     for (const { name: part, final, bytes, hash } of manifest.parts) {
       if (!final) continue;
       const file = partName(part, hash!);
-      if (fileBytes(disk, join(this.directory, file)) === bytes) continue;
+      if (fileBytes(this.#disk, join(this.directory, file)) === bytes) continue;
       if (!(await this.#fetch(source, file, { bytes, hash: hash! }))) return null;
       await this.#name(file);
     }
-    await this.#name(name);
-    this.#newestSnapshot = Math.max(this.#newestSnapshot, manifest.seq);
     return manifest;
   }
 
