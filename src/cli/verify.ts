@@ -41,6 +41,8 @@ export async function run(args: string[]): Promise<number> {
   const directory = dataDirectory(positionals);
   const isJson = values.json === true;
   const isSignedOnly = values['signed-only'] === true;
+  // Of two keys one would be passed over, and the other be the one that nobody meant.
+  if (values.against !== undefined && values.key !== undefined) throw new UsageError('--against or --key: one of them');
   const key = givenKey(values.against ?? values.key);
   const head = values.head === undefined ? null : { file: values.head, text: textOf(values.head) };
   try {

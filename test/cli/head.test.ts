@@ -240,5 +240,7 @@ describe('ayni verify --head', () => {
     expect(ran.code).toBe(1);
     expect(ran.out).toContain('not signed by the server');
     expect((await ayni('verify', whole.directory, '--against', 'abc')).code).toBe(2);
+    const twice = await ayni('verify', whole.directory, '--against', whole.key, '--key', 'abc');
+    expect([twice.code, twice.out, twice.err.includes('one of them')]).toEqual([2, '', true]);
   });
 });
