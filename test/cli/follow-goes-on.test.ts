@@ -17,7 +17,7 @@ import {
   writeAll,
   writeWhole,
 } from '../../src/storage/disk.ts';
-import { segmentSeq } from '../../src/storage/format.ts';
+import { segmentName, segmentSeq } from '../../src/storage/format.ts';
 import { SpoiltFrameError } from '../../src/storage/frame-chain.ts';
 import type { JournalEnd } from '../../src/storage/journal.ts';
 import { differencesOf } from '../../src/storage/state-digest.ts';
@@ -246,6 +246,24 @@ test('books in which a byte before the copy’s end has changed are no other his
   await copy.compare(sourceOf(url));
   await catchUp(copy, sourceOf(url));
   expect(copy.end!.seq).toBeGreaterThan(seq);
+});
+
+test('a copy that is left behind is told so, and twice the same: who heard each time that more had gone asked again for ever', async () => {
+  const house = await lived('pruned');
+  const copy = new Copy(new FakeDisk(1), COPY, verifyHash, untold);
+  const source = sourceOf((await openTo(house)).url);
+  await catchUp(copy, source);
+  source.fetch = async () => ({ kind: 'missing' });
+  const said: string[] = [];
+  for (const oldest of [1000, 2000]) {
+    source.list = async () => ({ server: SOME_KEY, segments: [segmentName(oldest)], snapshots: [] });
+    const error = await copy.goOn(source, false).catch((error: Error) => error);
+    expect(error).toBeInstanceOf(StrangeBooksError);
+    said.push((error as Error).message);
+  }
+  copy.close();
+  expect(said[0]).toMatch(new RegExp(`does not go back any more to entry ${house.journal.position.seq + 1}, `));
+  expect(said[1]).toBe(said[0]);
 });
 
 test('a copy whose last segment has gone there goes on with the one that follows it', async () => {

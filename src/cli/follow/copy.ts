@@ -349,8 +349,9 @@ export class Copy {
     if (name !== next && segments.includes(next)) return 'ended';
     if (newest < segmentSeq(name)) throw endsBefore(seq);
     if (oldest <= segmentSeq(name)) throw otherHistory(seq);
+    // The same each time: how far back it goes there may change before it is asked again, and what is told twice is believed.
     throw new StrangeBooksError(
-      `the journal there goes back to entry ${oldest}, and the last here is ${seq}: begin a new copy, in an empty directory`,
+      `the journal there does not go back any more to entry ${seq + 1}, the next one here: begin a new copy, in an empty directory`,
     );
   }
 
