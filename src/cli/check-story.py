@@ -150,7 +150,7 @@ for version, (meta, data, proofs) in zip(versions, told):
     got = check(only('data hash luid meta', version), 'the record')
     expect((version['luid'], canon(version['data'])) == (record['luid'], data), 'a version that no entry holds')
     shows, tells = canon({**version['meta'], 'proofs': []}), canon({**meta, 'proofs': []})
-    expect(shows == tells, 'the record shows ' + shows + ', and the journal tells ' + tells)
+    expect(shows == tells, 'the record shows ' + ascii(shows) + ', and the journal tells ' + ascii(tells))  # none clears a screen
     same = len(got) == len(proofs) and all((g[0], g[2]) == (p[0], p[2]) and p[1] in (None, g[1]) for g, p in zip(got, proofs))
     expect(same, 'other proofs than the journal tells of')
     shown += len(got)

@@ -672,6 +672,13 @@ print(json.dumps([[holds(*map(bytes.fromhex, row)) for row in given['signatures'
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^NOT PROVEN: .*FileNotFoundError .*none'\n$/)]);
   });
 
+  test('a lie that it tells of cannot clear the screen, and say there that all is proven', () => {
+    const lie = '\u009b2J\u009bHProven\u007f\u2028\u202e';
+    const [ran] = check([altered(story('wallets', 'ana'), ['record', 'meta', 'labels'], () => [lie])]);
+    expect(ran).toMatchObject({ code: 1, said: expect.stringContaining('\\x9b2J\\x9bHProven') });
+    expect(ran!.said).toMatch(/^NOT PROVEN: the record shows [ -~]+$/);
+  });
+
   test('it is short, and needs nothing but Python', () => {
     const lines = readFileSync(CHECKER, 'utf8').trimEnd().split('\n');
     expect(lines.length).toBeLessThanOrEqual(170);
