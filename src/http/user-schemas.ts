@@ -7,7 +7,7 @@
  * answer: the same data is refused on every machine.
  */
 import { createRequire } from 'node:module';
-import type { Ajv, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
+import type { Ajv, CodeKeywordDefinition, ErrorObject, KeywordCxt, ValidateFunction } from 'ajv';
 import type { Fault } from '../core/refusal.ts';
 import type { CompileSchema } from '../core/user-schemas.ts';
 import { compileRegex, type Pattern, patternRoom } from './regex.ts';
@@ -116,6 +116,20 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
     errors: false,
     error: { message: 'must NOT have duplicate items' },
     validate: (isWanted: boolean, items: unknown[]) => !isWanted || areUnique(items),
+  });
+  // ajv's code for a short list says by its name which member is missing, and the empty one says none; walked, it is found.
+  const required = made.getKeyword('required') as CodeKeywordDefinition;
+  made.removeKeyword('required');
+  made.addKeyword({
+    ...required,
+    before: 'propertyNames',
+    code(cxt) {
+      const { opts } = cxt.it;
+      const { loopRequired } = opts;
+      if (cxt.schema.includes('')) opts.loopRequired = 0;
+      required.code(cxt);
+      opts.loopRequired = loopRequired;
+    },
   });
   // ajv divides binary fractions.
   made.removeKeyword('multipleOf');

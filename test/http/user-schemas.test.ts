@@ -234,6 +234,19 @@ describe('a check', () => {
     ['asks for nothing where items need not differ', custom({ uniqueItems: false }), [1, 1], null],
     ['is blind to prototypes', custom({ required: ['constructor'] }), {}, ['/data/custom required']],
     [
+      'asks for a member without a name: the library took it for none that is missing',
+      custom({ required: ['', 'b'] }),
+      { b: 1 },
+      ['/data/custom required'],
+    ],
+    ['and finds it', custom({ required: ['b', ''] }), { '': 1, b: 1 }, null],
+    [
+      'and asks for it where others need it',
+      custom({ dependencies: { b: [''] } }),
+      { b: 1 },
+      ['/data/custom required'],
+    ],
+    [
       'sees members of such names',
       custom({ properties: { constructor: { type: 'string' } } }),
       { constructor: 1 },
