@@ -402,6 +402,43 @@ describe('work is bounded', () => {
   });
 });
 
+/** It looks for the first error, and stops: what it takes then for none must not be one where the library tells all. */
+test('a check lets in what the library has nothing against where it tells all errors, whatever the members are called', () => {
+  const { Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
+  const name = fc.constantFrom('', 'a', 'b', '0', 'é', 'length', 'constructor');
+  const names = fc.uniqueArray(name, { maxLength: 3 });
+  const leaf = fc.oneof(
+    fc.record({ required: names }),
+    fc.record({ type: fc.constantFrom('string', 'object', 'array') }),
+    fc.record({ enum: fc.uniqueArray(fc.constantFrom<unknown>('', 0, false, null, 'a'), { minLength: 1 }) }),
+    fc.record({ minProperties: fc.nat(2), maxProperties: fc.nat(3) }),
+    fc.boolean(),
+  );
+  const members = fc.dictionary(name, leaf, { maxKeys: 3, noNullPrototype: true });
+  const schema = fc.record(
+    {
+      required: fc.oneof(names, fc.constant(['', ...many(8, (i) => `k${i}`)])),
+      properties: members,
+      dependencies: fc.dictionary(name, names, { maxKeys: 2, noNullPrototype: true }),
+      additionalProperties: leaf,
+      propertyNames: fc.record({ maxLength: fc.nat(2) }),
+      anyOf: fc.array(leaf, { minLength: 1, maxLength: 2 }),
+    },
+    { requiredKeys: [] },
+  );
+  const scalar = fc.constantFrom<unknown>('', 'a', 0, false, null, [], {});
+  const value = fc.dictionary(name, fc.oneof(scalar, fc.dictionary(name, scalar, { noNullPrototype: true })), {
+    noNullPrototype: true,
+  });
+  fc.assert(
+    fc.property(schema, fc.array(value, { minLength: 3, maxLength: 6 }), (asked, values) => {
+      const library = new Ajv({ strict: false, allErrors: true, ownProperties: true }).compile(asked);
+      for (const each of values) expect(check(asked, each) === null).toBe(library(each));
+    }),
+    { numRuns: 50 },
+  );
+});
+
 test('members that others need are asked for as required ones are: of a long list the library made code for seconds', () => {
   const needs = (...names: string[]): Json => ({ properties: { custom: { dependencies: { d: names } } } });
   expect(check(needs('a', 'b'), { custom: { c: 1 } })).toBeNull();
