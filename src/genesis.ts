@@ -4,14 +4,13 @@
  */
 import { type Caller, GRANTED } from './core/access/index.ts';
 import type { CreateCommand } from './core/command.ts';
-import { SYSTEM_SIGNER } from './core/decide.ts';
 import { Kind } from './core/kinds.ts';
 import { createdCustom } from './core/proofs.ts';
 import { SERVER_LEDGER } from './core/state.ts';
 import type { Engine } from './engine.ts';
-import { type OwnContent, signedByServer } from './own-records.ts';
+import { type OwnContent, signedByServer, systemSigner } from './own-records.ts';
 import { proofDigest } from './proof/digest.ts';
-import { encodeBase64, type KeyPair } from './proof/keys.ts';
+import type { KeyPair } from './proof/keys.ts';
 
 const NO_SEAL = new Uint8Array(0);
 
@@ -43,14 +42,9 @@ export function ledgerCommand(
     return { command, digest: proofDigest(hashHex, createdCustom(luid, moment, 'created')) };
   };
   const ledger = create(Kind.ledger, content);
-  const signer = create(Kind.signer, systemSigner(server, moment));
+  const signer = create(Kind.signer, signedByServer(server, systemSigner(server.public), moment));
   ledger.command.companion = signer.command;
   return { command: ledger.command, seals: Buffer.concat([ledger.digest, signer.digest]) };
-}
-
-function systemSigner(server: KeyPair, moment: number): OwnContent {
-  const value = { handle: SYSTEM_SIGNER, format: 'ed25519-raw', public: encodeBase64(server.public) };
-  return signedByServer(server, value, moment);
 }
 
 /**

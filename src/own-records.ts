@@ -1,10 +1,11 @@
 /** Records that the server itself makes and signs: a ledger's first ones, and intents that follow from routes. */
+import { SYSTEM_SIGNER } from './core/decide.ts';
 import type { StoredProof } from './core/entry.ts';
 import { createdCustom, isoMoment } from './core/proofs.ts';
 import type { OwnIntent } from './core/threads.ts';
 import { canon } from './proof/canon.ts';
 import { proofDigest, sha256Hex } from './proof/digest.ts';
-import type { KeyPair } from './proof/keys.ts';
+import { encodeBase64, type KeyPair } from './proof/keys.ts';
 import { sign } from './proof/verify.ts';
 
 export interface OwnContent {
@@ -18,9 +19,19 @@ export interface OwnContent {
 export function signedByServer(server: KeyPair, value: Record<string, unknown>, moment: number): OwnContent {
   const data = canon(value);
   const hashHex = sha256Hex(data);
-  const custom = `{"moment":"${isoMoment(moment)}","status":"created"}`;
+  const custom = ownCustom(moment);
   const result = sign(proofDigest(hashHex, custom), server);
   return { value, data, hashHex, proofs: [{ public: server.public, result, custom }] };
+}
+
+/** What it says beside that signature. */
+export function ownCustom(moment: number): string {
+  return `{"moment":"${isoMoment(moment)}","status":"created"}`;
+}
+
+/** What the server says of itself as a signer of each ledger. */
+export function systemSigner(key: Uint8Array): Record<string, unknown> {
+  return { handle: SYSTEM_SIGNER, format: 'ed25519-raw', public: encodeBase64(key) };
 }
 
 /** An intent of the server's own, both as its client and as the server. Its handle follows from its luid. */

@@ -26,6 +26,7 @@ import { sealCustom } from '../../src/core/proofs.ts';
 import { SERVER_LEDGER, type State } from '../../src/core/state.ts';
 import { UsedTokens } from '../../src/core/used-tokens.ts';
 import type { Table } from '../../src/memory/index.ts';
+import { ownCustom } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
@@ -485,6 +486,67 @@ describe('what no server does', () => {
     ];
     for (const lie of lies) {
       expect((await look(await rewritten(plain, lie))).finding).toMatchObject({ kind: 'lie', what });
+    }
+  });
+
+  describe('to make otherwise what it makes by itself:', () => {
+    const key = keyIn(plain);
+    const stranger = createKeyPair();
+    /** Has it say and sign something else. */
+    const remake = (entry: CreateEntry, more: Record<string, unknown>, by = key, custom = entry.proofs[0]!.custom) => {
+      replaceData(entry, canon({ ...JSON.parse(entry.data), ...more }));
+      const result = sign(proofDigest(hex(entry.hash), custom), by);
+      entry.proofs = [{ public: by.public, result, custom }];
+      entry.seal = sign(proofDigest(hex(entry.hash), sealCustom(entry)), key);
+    };
+    const SAYS_MORE = 'it says more of the server than any server says of itself';
+    const SIGNED_OTHERWISE = 'it is not signed as the server signs what it makes by itself';
+    const closed = '{"moment":"2026-11-20T10:00:00.000Z","status":"closed"}';
+    const systems = (frames: Frames) => frames.flatMap(({ entries }) => entries).filter(isSystem) as CreateEntry[];
+    const begun = (frames: Frames) => frames[0]!.entries[0] as CreateEntry;
+
+    test.each<[string, (frames: Frames) => void, string]>([
+      ['its signer in the first ledger has rules', (frames) => giveRules(systems(frames)[0]!), SAYS_MORE],
+      ['its signer in another ledger has rules', (frames) => giveRules(systems(frames)[1]!), SAYS_MORE],
+      ['its signer is signed by a stranger', (frames) => remake(systems(frames)[1]!, {}, stranger), SIGNED_OTHERWISE],
+      [
+        'its signer is signed with another status',
+        (frames) => remake(systems(frames)[1]!, {}, key, closed),
+        SIGNED_OTHERWISE,
+      ],
+      ['its signer is signed twice', (frames) => signTwice(systems(frames)[1]!), SIGNED_OTHERWISE],
+      ['the first ledger is signed by a stranger', (frames) => remake(begun(frames), {}, stranger), SIGNED_OTHERWISE],
+      [
+        'the first ledger is signed with another status',
+        (frames) => remake(begun(frames), {}, key, closed),
+        SIGNED_OTHERWISE,
+      ],
+      ['the first ledger is signed without a word', (frames) => remake(begun(frames), {}, key, null), SIGNED_OTHERWISE],
+    ])('%s', async (_, lie, what) => {
+      expect((await look(await rewritten(plain, lie))).finding).toMatchObject({ kind: 'lie', what });
+    });
+
+    test('its signer is made later than its ledger', async () => {
+      const late = await rewritten(plain, (frames) => {
+        const signer = systems(frames)[1]!;
+        const frame = frames.find(({ entries }) => entries.includes(signer))!;
+        // In the same second, by which it is named.
+        signer.moment += signer.moment % 1000 === 999 ? -1 : 1;
+        frame.moment = Math.max(frame.moment, signer.moment);
+        remake(signer, {}, key, ownCustom(signer.moment));
+      });
+      const { finding } = await look(late);
+      expect(finding).not.toBeNull();
+      expect(finding!.what).toMatch(/^moment would be|^time goes back/);
+    });
+
+    function giveRules(signer: CreateEntry): void {
+      remake(signer, { access: [{ action: 'any', record: 'any' }] });
+    }
+
+    function signTwice(signer: CreateEntry): void {
+      signer.proofs.push(signer.proofs[0]!);
+      signer.seal = sign(proofDigest(hex(signer.hash), sealCustom(signer)), key);
     }
   });
 

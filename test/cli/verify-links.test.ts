@@ -3,6 +3,7 @@
  * behind. Honest ones are believed; whoever changes what ties an intent to others is found, though he holds the key.
  */
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { hex } from '../../src/core/bytes.ts';
 import {
   type DeliveryEntry,
   type Entry,
@@ -13,6 +14,8 @@ import {
   links,
   type StepEntry,
 } from '../../src/core/entry.ts';
+import { proofDigest } from '../../src/proof/digest.ts';
+import { sign } from '../../src/proof/verify.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { Bank, inStatus, report, type Town } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
@@ -21,7 +24,7 @@ import { openHook } from '../support/hook.ts';
 import { issue, makeKit, openLedger, proofFor, segment, transfer, unique, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
-import { filesIn, framesOf, look, rewritten } from './books.ts';
+import { filesIn, framesOf, keyIn, look, rewritten } from './books.ts';
 
 const [plain, snapped] = [freshDirectory(), freshDirectory()];
 
@@ -210,6 +213,23 @@ describe('changed by somebody who holds the key', () => {
     });
     const { finding } = await look(directory);
     expect(finding).not.toBeNull();
+  });
+
+  test.each([
+    ['with another status', '{"moment":"2026-11-20T10:00:00.000Z","status":"completed"}'],
+    ['without a word', null],
+  ])('an intent that a route made, signed by the server as a client would, %s', async (_, custom) => {
+    const directory = await rewritten(plain, (frames) => {
+      const made = frames
+        .flatMap(({ entries }) => entries)
+        .find(({ handle }) => handle.startsWith('fwd_')) as IntentEntry;
+      const key = keyIn(plain);
+      made.proofs = [{ public: key.public, result: sign(proofDigest(hex(made.hash), custom), key), custom }];
+    });
+    const what = expect.stringMatching(
+      /^proofs\.0\.custom would be "{\\"moment\\":\\".*\\",\\"status\\":\\"created\\"}", not /,
+    );
+    expect((await look(directory)).finding).toMatchObject({ kind: 'decided', what });
   });
 
   test.each<[string, (entry: DeliveryEntry, seqIn: (ledger: number) => number) => void]>([

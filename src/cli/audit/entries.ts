@@ -28,7 +28,7 @@ import { Kind, kindRow } from '../../core/kinds.ts';
 import { isCalling } from '../../core/legs.ts';
 import { isLuid, makeLuid } from '../../core/luid.ts';
 import { sealCustom } from '../../core/proofs.ts';
-import { entryAt, readRow } from '../../core/records.ts';
+import { entryAt, readRow, type VersionEntry } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
@@ -36,7 +36,7 @@ import { luidOfDelivery } from '../../effects/deliveries.ts';
 import { EventMemo } from '../../effects/event-memo.ts';
 import type { LedgerEvent } from '../../events.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
-import { ownHandle } from '../../own-records.ts';
+import { ownCustom, ownHandle, systemSigner } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
 import { encodeBase64 } from '../../proof/keys.ts';
@@ -253,7 +253,9 @@ export class EntryAudit {
     const { serverKey, signatures } = this.#options;
     signatures.add(serverKey, proofDigest(hashHex, sealCustom(entry)), entry.seal, place, 'the server did not seal it');
     this.counts.seals++;
-    if (kind === Kind.signer && entry.handle === SYSTEM_SIGNER) this.#checkSystemSigner(value, place);
+    if (kind === Kind.signer && entry.handle === SYSTEM_SIGNER) this.#checkSystemSigner(entry, value, place);
+    // Its record was signed a moment before it was asked for, by a clock that may have been set in between.
+    else if (this.#beginsBooks(entry)) this.#checkOwnProofs(entry, place, toldMoment(entry.proofs[0]!));
   }
 
   #addProof({ public: key, result, custom }: StoredProof, hashHex: string, place: Place, index: number): void {
@@ -268,10 +270,22 @@ export class EntryAudit {
     this.counts.proofs++;
   }
 
-  #checkSystemSigner(value: unknown, place: Place): void {
+  /** The server makes it, and nobody has a say in what is in it. */
+  #checkSystemSigner(entry: VersionEntry, value: unknown, place: Place): void {
     const { serverKey } = this.#options;
-    if ((value as { public?: unknown }).public === encodeBase64(serverKey)) return;
-    throw new FoundError('lie', place, "it gives another key as the server's");
+    const lie = (what: string): never => {
+      throw new FoundError('lie', place, what);
+    };
+    if ((value as { public?: unknown }).public !== encodeBase64(serverKey)) lie("it gives another key as the server's");
+    if (entry.data !== canon(systemSigner(serverKey))) lie('it says more of the server than any server says of itself');
+    this.#checkOwnProofs(entry, place, entry.moment);
+  }
+
+  /** What the server makes by itself it signs as a client would, once. */
+  #checkOwnProofs({ proofs }: VersionEntry, place: Place, moment: number): void {
+    const [first, ...others] = proofs;
+    const isOwn = others.length === 0 && first!.custom === ownCustom(moment) && this.#isServers(first!.public);
+    if (!isOwn) throw new FoundError('lie', place, 'it is not signed as the server signs what it makes by itself');
   }
 
   /** Decides again what led to this entry, or goes on with what was decided with the one before. */
@@ -320,11 +334,12 @@ export class EntryAudit {
   }
 
   /** The server's own intent as it must be; what it may choose, its luid, is taken from the books. */
-  readonly #makeIntent: MakeIntent = (value) => {
+  readonly #makeIntent: MakeIntent = (value, moment) => {
     const { luid, proofs, seal } = this.#upcoming?.type === EntryType.intent ? this.#upcoming : NO_INTENT;
     const handle = ownHandle(luid);
     const data = canon({ ...value, handle });
-    const signed = proofs.slice(0, 1).map((proof) => ({ ...proof, public: this.#options.serverKey }));
+    const own = { public: this.#options.serverKey, custom: ownCustom(moment) };
+    const signed = proofs.slice(0, 1).map(({ result }) => ({ ...own, result }));
     return { luid, handle, hash: sha256(data), data, proofs: signed, seal };
   };
 
@@ -432,7 +447,7 @@ export class EntryAudit {
     if (next?.type !== EntryType.create || next.kind !== Kind.signer || next.handle !== SYSTEM_SIGNER) {
       return 'the server would be its first signer';
     }
-    return { ...command, companion: companionOf(next, caller) };
+    return { ...command, companion: companionOf(next, command) };
   }
 
   /** The event that a delivery speaks of, which happened before it in the same ledger, or null. */
@@ -493,8 +508,9 @@ function noteOfCall({ open }: State, { ledger, kind, moment, luid, row, outcome 
   return { op: 'leg', ledger, kind, moment, caller: GRANTED, luid, leg, state, result, detail: outcome.detail };
 }
 
-function companionOf(entry: CreateEntry, caller: Caller): CreateCommand {
-  const { kind, moment, data, hash, proofs, luid, seal } = entry;
+/** It is made with its ledger. */
+function companionOf(entry: CreateEntry, { moment, caller }: CreateCommand): CreateCommand {
+  const { kind, data, hash, proofs, luid, seal } = entry;
   const content = { value: JSON.parse(data), data, hash, proofs };
   return { op: 'create', ledger: SERVER_LEDGER, kind, moment, caller, ...content, sheet: null, luid, seal };
 }
@@ -540,6 +556,12 @@ function explains(decided: Entry[] | string, entry: Entry, next: Entry | null): 
 function nowOf(entry: Entry, next: Entry | null): number {
   if ('outcome' in entry) return entry.outcome.moment;
   return next?.type === EntryType.step ? next.moment : entry.moment;
+}
+
+/** When it was made, as it says itself; 0 where it does not say so. */
+function toldMoment({ custom }: StoredProof): number {
+  const { moment } = JSON.parse(custom ?? '{}');
+  return typeof moment === 'string' && !Number.isNaN(Date.parse(moment)) ? Date.parse(moment) : 0;
 }
 
 function luidExists(state: State, luid: string): boolean {
