@@ -14,6 +14,7 @@ import {
   links,
   type StepEntry,
 } from '../../src/core/entry.ts';
+import { luidOfDelivery } from '../../src/effects/deliveries.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
@@ -247,6 +248,46 @@ describe('changed by somebody who holds the key', () => {
       kind: 'decided',
       what: expect.stringMatching(/^entry \d+ has no event \d+ in this ledger$/),
     });
+  });
+
+  test('a delivery of what was delivered before, be it by its name or by that of another round', async () => {
+    const isTaken = (entry: Entry): entry is DeliveryEntry => entry.type === EntryType.delivery && entry.isDelivered;
+    for (const isNext of [false, true]) {
+      const directory = await rewritten(plain, (frames) => {
+        const entries = frames.flatMap((frame) => frame.entries);
+        const taken = entries.find(isTaken)!;
+        const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
+        const next = luidOfDelivery(made[taken.row]!.luid, taken.luid, entries[taken.seq - 1]!.moment);
+        const luid = isNext ? next : taken.luid;
+        const last = frames.at(-1)!;
+        last.entries.push({ ...taken, luid, moment: last.moment });
+      });
+      const what = 'the event was delivered before';
+      expect((await look(directory)).finding).toMatchObject({ kind: 'decided', what });
+    }
+  });
+
+  test('a delivery of what was given up before, by the name of that round', async () => {
+    for (const isNext of [false, true]) {
+      const directory = await rewritten(plain, (frames) => {
+        const entries = frames.flatMap((frame) => frame.entries);
+        const last = frames.at(-1)!;
+        const lost = entries.find((entry) => entry.type === EntryType.delivery) as DeliveryEntry;
+        Object.assign(lost, { isDelivered: false, detail: 'status 503' });
+        const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
+        const next = luidOfDelivery(made[lost.row]!.luid, lost.luid, entries[lost.seq - 1]!.moment);
+        last.entries.push({
+          ...lost,
+          isDelivered: true,
+          detail: '',
+          moment: last.moment,
+          luid: isNext ? next : lost.luid,
+        });
+      });
+      const { finding } = await look(directory);
+      if (isNext) expect(finding).toBeNull();
+      else expect(finding).toMatchObject({ what: 'its luid is of another event, or of another receiver' });
+    }
   });
 
   test('a delivery that is listed as what happened to an intent', async () => {

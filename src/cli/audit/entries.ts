@@ -32,7 +32,7 @@ import { entryAt, readRow, type VersionEntry } from '../../core/records.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { emptyState, type MemorySizes, SERVER_LEDGER, type State } from '../../core/state.ts';
 import { follow, type MakeIntent } from '../../core/threads.ts';
-import { luidOfDelivery } from '../../effects/deliveries.ts';
+import { isOver, luidOfDelivery } from '../../effects/deliveries.ts';
 import { EventMemo } from '../../effects/event-memo.ts';
 import type { LedgerEvent } from '../../events.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
@@ -421,7 +421,8 @@ export class EntryAudit {
       const { row, seq, index, attempts, isDelivered, detail } = entry;
       const event = this.#eventOf(entry);
       if (event === null) return `entry ${seq} has no event ${index} in this ledger`;
-      if (!this.#isNamedAfter(entry, event)) return 'its luid is of another event, or of another receiver';
+      const wrong = this.#differenceOfNote(entry, event);
+      if (wrong !== null) return wrong;
       const receiver = readRow(this.state, row).entry.luid;
       const delivery = { receiver, seq, index, attempts, isDelivered, detail };
       return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...delivery };
@@ -456,17 +457,36 @@ export class EntryAudit {
     return placed !== null && placed.ledger === ledger ? this.#events.find(placed, index) : null;
   }
 
-  /** Whether its luid is that of a delivery of this event to this receiver: the first, or one after another was given up. */
-  #isNamedAfter({ row, seq, index, luid }: DeliveryEntry, { handle }: LedgerEvent): boolean {
+  /**
+   * Why it is no note of this event: once that was taken it is told no more, and each round of attempts has a luid of its own,
+   * after the one before it, which was given up.
+   */
+  #differenceOfNote(entry: DeliveryEntry, { handle }: LedgerEvent): string | null {
+    const { row, seq, luid } = entry;
     const receiver = readRow(this.state, row).entry.luid;
     const { moment } = this.#events.placedAt(seq)!.entry;
-    if (luid === luidOfDelivery(receiver, handle, moment) || luid === luidBefore040(receiver, handle)) return true;
-    for (let at = this.state.feeds.get(row)?.last ?? 0; at !== 0; at = this.state.heap.prev(at)) {
-      const before = entryAt(this.state, at) as DeliveryEntry;
-      const isOfThis = before.seq === seq && before.index === index && !before.isDelivered;
-      if (isOfThis && luid === luidOfDelivery(receiver, before.luid, moment)) return true;
+    let isFirst = true;
+    let isNamed = luid === luidBefore040(receiver, handle);
+    for (const before of this.#notesBefore(entry)) {
+      if (before.isDelivered) return 'the event was delivered before';
+      isFirst = false;
+      isNamed ||= luid === luidOfDelivery(receiver, before.luid, moment);
+      // There may be very many more.
+      if (isNamed) return null;
     }
-    return false;
+    if (isFirst) isNamed ||= luid === luidOfDelivery(receiver, handle, moment);
+    return isNamed ? null : 'its luid is of another event, or of another receiver';
+  }
+
+  /** What became of the same event for the same receiver before, the newest first. */
+  *#notesBefore({ row, seq, index }: DeliveryEntry): Generator<DeliveryEntry, void, void> {
+    const feed = this.state.feeds.get(row);
+    // Of one that comes in its turn there is none: nothing is looked for.
+    if (feed === undefined || !isOver({ seq, index }, feed)) return;
+    for (let at = feed.last; at !== 0; at = this.state.heap.prev(at)) {
+      const note = entryAt(this.state, at) as DeliveryEntry;
+      if (note.seq === seq && note.index === index) yield note;
+    }
   }
 
   /** A decision that no signature in the books explains. */
