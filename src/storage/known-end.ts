@@ -18,7 +18,7 @@ import { DamageError } from './segments.ts';
 export const END_FILE = 'stopped-at.json';
 const END_BYTES_MAX = 1024;
 
-interface KnownEnd {
+export interface KnownEnd {
   seq: number;
   /** Hash of the last frame, hex. */
   chain: string;
@@ -36,6 +36,12 @@ export function noteEnd(
   writeWhole(disk, join(directory, END_FILE), Buffer.from(`${JSON.stringify({ ...end, signature })}\n`));
 }
 
+/** What was noted; null where there is nothing that this server's key has signed. */
+export function readKnownEnd(disk: Disk, directory: string, verify: VerifyHash): KnownEnd | null {
+  const path = join(directory, END_FILE);
+  return disk.exists(path) ? parse(readWhole(disk, path, END_BYTES_MAX).toString(), verify) : null;
+}
+
 /**
  * What is wrong with books that were read so far, by what was noted; null where nothing is, or a byte of the last frame has
  * changed, which can be put back.
@@ -48,7 +54,7 @@ export function endDamage(
 ): DamageError | null {
   const path = join(directory, END_FILE);
   if (!disk.exists(path)) return null;
-  const known = parse(readWhole(disk, path, END_BYTES_MAX).toString(), verify);
+  const known = readKnownEnd(disk, directory, verify);
   if (known === null)
     return new DamageError(path, 0, `${END_FILE} holds nothing that this server's key has signed`, 'no-note');
   const { seq } = position;

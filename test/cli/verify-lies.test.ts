@@ -32,8 +32,13 @@ import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { encode } from '../../src/storage/codec.ts';
+import { realDisk } from '../../src/storage/disk.ts';
+import { segmentSeq } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
+import { readJournal } from '../../src/storage/journal-reader.ts';
+import { END_FILE, noteEnd } from '../../src/storage/known-end.ts';
+import { journalStart } from '../../src/storage/segments.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
@@ -302,6 +307,65 @@ describe('books by another key', () => {
   test('a snapshot of another server', async () => {
     const directory = await resnapped(pruned, () => {}, createKeyPair());
     expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what: expect.stringContaining('not signed') });
+  });
+});
+
+describe('books on which a server has stopped, and which have gone on since', () => {
+  const ends = (directory: string) => {
+    const found: JournalPosition[] = [];
+    const [first] = filesIn(directory, /^journal/);
+    const after = journalStart(realDisk, directory);
+    readJournal(realDisk, directory, after, {
+      verifyFrame: () => null,
+      onEntry() {},
+      onFrame: (end) => found.push(end),
+    });
+    expect(segmentSeq(first!)).toBe(after.seq + 1);
+    return [after, ...found.map(({ seq, chain, moment }) => ({ seq, chain, moment }))];
+  };
+  /** A copy with a note that a server stopped there. */
+  const stopped = (directory: string, end: JournalPosition) => {
+    const copy = copyOf(directory);
+    noteEnd(realDisk, copy, end, (hash) => sign(hash, keyIn(directory)));
+    return copy;
+  };
+
+  test('go on with the frame that was the last then', async () => {
+    for (const directory of [plain, pruned]) {
+      const all = ends(directory);
+      for (const end of [all[0]!, all[1]!, all.at(-2)!, all.at(-1)!]) {
+        expect((await look(stopped(directory, end))).finding).toBeNull();
+      }
+    }
+    const [first] = ends(pruned);
+    const gone = stopped(pruned, { ...first!, seq: first!.seq - 1, chain: sha256('what is gone') });
+    expect((await look(gone)).finding).toBeNull();
+  });
+
+  test('or are others, of which the journal was put in the place of theirs', async () => {
+    const all = ends(plain);
+    const end = all.at(-5)!;
+    // A server that had the same books as far as there, and another payment then.
+    const other = await rewritten(plain, (frames) => void frames.splice(all.length - 8, 1));
+    noteEnd(realDisk, other, { ...end, seq: end.seq - 1 }, (hash) => sign(hash, keyIn(plain)));
+    const found = (await look(other)).finding;
+    expect(found).toMatchObject({ kind: 'lie', file: join(other, END_FILE), seq: end.seq - 1 });
+    expect(found!.what).toContain(`a server stopped properly where it led to ${hex(end.chain)}, here it leads to `);
+    const [before] = ends(pruned);
+    const first = await look(stopped(pruned, { ...before!, chain: sha256('others') }));
+    expect(first.finding).toMatchObject({ kind: 'lie', seq: before!.seq });
+  });
+
+  test('or have no frame that ends there', async () => {
+    const whole = ends(plain);
+    const at = whole.findIndex(({ seq }, index) => index > 0 && seq - whole[index - 1]!.seq > 1);
+    const inside = { ...whole[at]!, seq: whole[at]!.seq - 1 };
+    const { finding } = await look(stopped(plain, inside));
+    expect(finding).toMatchObject({
+      kind: 'lie',
+      seq: inside.seq,
+      what: expect.stringContaining('here no frame ends there'),
+    });
   });
 });
 

@@ -23,7 +23,7 @@ import { FRAME_HEAD_BYTES, type VerifyHash } from '../../storage/format.ts';
 import { JOURNAL_START, type JournalPosition } from '../../storage/journal.ts';
 import { type FrameRead, type ReadResult, stepJournal } from '../../storage/journal-reader.ts';
 import { KEY_FILE } from '../../storage/key-file.ts';
-import { END_FILE } from '../../storage/known-end.ts';
+import { END_FILE, type KnownEnd, readKnownEnd } from '../../storage/known-end.ts';
 import { type Pinned, pin } from '../../storage/pinned.ts';
 import { journalStart, listSegments } from '../../storage/segments.ts';
 import {
@@ -133,6 +133,8 @@ class Run {
   /** Names of snapshots not yet compared, oldest first. */
   #snapshots: string[];
   readonly #head: KnownHead | null;
+  /** Where a server last stopped on these books. */
+  readonly #stopped: KnownEnd | null;
 
   constructor(options: AuditOptions, pinned: Pinned, signatures: Signatures) {
     this.#options = options;
@@ -145,6 +147,7 @@ class Run {
     this.#verify = verifyBy(this.#key.public);
     const { head, directory, disk } = options;
     this.#head = head === undefined ? null : readHead(head.file, head.text, this.#key.public);
+    this.#stopped = readKnownEnd(pinned, directory, this.#verify);
     const parts = names.filter(isPartName);
     const bytesOf = (files: string[]) => files.reduce((sum, name) => sum + pinned.size(name), 0);
     this.report = {
@@ -269,6 +272,8 @@ class Run {
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
     const { chain } = journalStart(this.#pinned, directory);
     this.#meetHead({ seq, count: seq, chain, moment: null }, file);
+    // Before the first frame that is still there nothing can be told.
+    this.#meetStop({ seq, count: 1, chain });
     // Where it is of the very entry before the first segment, no frame will lead to it. Its moment then is as it says.
     if (oldest.seq === seq) {
       this.#compare(oldest, entries, { seq, chain, moment: oldest.moment });
@@ -318,6 +323,7 @@ class Run {
     for (const [index, one] of placed.entries()) entries.add(one, placed[index + 1]?.entry ?? null, frame.moment);
     entries.endFrame(place);
     this.#meetHead(frame, frame.file);
+    this.#meetStop(frame);
     this.report.frames++;
     this.report.seq = frame.seq;
     this.report.chain = hex(frame.chain);
@@ -330,6 +336,17 @@ class Run {
       if (snapshot !== null) this.#compare(snapshot, entries, frame);
       this.#snapshots.shift();
     }
+  }
+
+  /** Where a server has stopped, a frame ends, and it is the one that was the last then. */
+  #meetStop({ seq, count, chain }: { seq: number; count: number; chain: Uint8Array }): void {
+    const stopped = this.#stopped;
+    if (stopped === null || stopped.seq > seq || stopped.seq <= seq - count) return;
+    if (stopped.seq === seq && stopped.chain === hex(chain)) return;
+    const place = { file: join(this.#options.directory, END_FILE), seq: stopped.seq };
+    const here = stopped.seq === seq ? `here it leads to ${hex(chain)}` : 'here no frame ends there';
+    const what = `the history up to here is another: a server stopped properly where it led to ${stopped.chain}, ${here}`;
+    throw new FoundError('lie', place, what);
   }
 
   /** Where the history reaches the head, it must be the head's. `moment` is null where it is not known. */
