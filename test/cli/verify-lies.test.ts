@@ -418,6 +418,25 @@ describe("lies in a snapshot that the server's key signs", () => {
     expect(finding?.what).toMatch(what);
   });
 
+  test.each([
+    ['after the frame behind it', 3_600_000, 'its moment is after that of the next frame'],
+    ['before its last entry', -3_600_000, 'its moment is not that of its frame'],
+  ])('where the journal begins right behind it: a moment %s', async (_, more, what) => {
+    const directory = freshDirectory();
+    const server = await startServer({ directory, flags: ['--snapshot-every', '5', '--segment-bytes-max', '4096'] });
+    const kit = makeKit(connect(server), makeKeys());
+    // Each fills a segment.
+    const custom = { name: 'x'.repeat(5000) };
+    for (let i = 0; i < 20; i++) await kit.make('wallets', { handle: `fat-${i}`, custom });
+    await server.stop();
+    const whole = copyOf(directory);
+    unlinkSync(join(whole, filesIn(whole, /^snapshot-/).at(-1)!));
+    expect((await look(await resnapped(whole, () => {}))).finding).toBeNull();
+    const lying = await resnapped(whole, (_state, _extra, at) => void Object.assign(at, { moment: at.moment + more }));
+    const [snapshot] = filesIn(lying, /^snapshot-/);
+    expect((await look(lying)).finding).toMatchObject({ kind: 'lie', file: join(lying, snapshot!), what });
+  });
+
   test('a token is looked for in it up to its own entry, but for what it has forgotten', () => {
     const [tokens, known] = [new UsedTokens(1), new KnownTokens(new UsedTokens(1))];
     const entryOf = (name: string, exp: number) =>

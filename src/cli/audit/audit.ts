@@ -132,6 +132,8 @@ class Run {
   #entries: EntryAudit | null = null;
   /** Names of snapshots not yet compared, oldest first. */
   #snapshots: string[];
+  /** A snapshot behind which the first frame comes: its moment is as it says, as far as those around it let it be. */
+  #beforeFrames: { file: string; seq: number; moment: number } | null = null;
   readonly #head: KnownHead | null;
   /** Where a server last stopped on these books. */
   readonly #stopped: KnownEnd | null;
@@ -274,10 +276,11 @@ class Run {
     this.#meetHead({ seq, count: seq, chain, moment: null }, file);
     // Before the first frame that is still there nothing can be told.
     this.#meetStop({ seq, count: 1, chain });
-    // Where it is of the very entry before the first segment, no frame will lead to it. Its moment then is as it says.
+    // Where it is of the very entry before the first segment, no frame will lead to it.
     if (oldest.seq === seq) {
-      this.#compare(oldest, entries, { seq, chain, moment: oldest.moment });
+      this.#compare(oldest, entries, { seq, chain, moment: Math.max(oldest.moment, entries.lastMoment) });
       this.#snapshots.shift();
+      this.#beforeFrames = { file, seq, moment: oldest.moment };
     }
     return { seq, chain, moment: 0 };
   }
@@ -319,6 +322,7 @@ class Run {
 
   #addFrame(entries: EntryAudit, frame: FrameRead, { hash, signature }: Signed, placed: PlacedEntry[]): void {
     const place = { file: frame.file, byte: frame.byte, seq: frame.seq };
+    this.#meetFrame(frame);
     this.#signatures.add(this.#key.public, hash, signature, place, 'this frame is not signed by the server');
     for (const [index, one] of placed.entries()) entries.add(one, placed[index + 1]?.entry ?? null, frame.moment);
     entries.endFrame(place);
@@ -336,6 +340,14 @@ class Run {
       if (snapshot !== null) this.#compare(snapshot, entries, frame);
       this.#snapshots.shift();
     }
+  }
+
+  /** The first frame was written no earlier than the snapshot before it says: a start from that would take this for damage. */
+  #meetFrame({ moment }: FrameRead): void {
+    const before = this.#beforeFrames;
+    this.#beforeFrames = null;
+    if (before === null || before.moment <= moment) return;
+    throw new FoundError('lie', { file: before.file, seq: before.seq }, 'its moment is after that of the next frame');
   }
 
   /** Where a server has stopped, a frame ends, and it is the one that was the last then. */

@@ -122,6 +122,11 @@ export class EntryAudit {
     this.#events = new EventMemo(this.state);
   }
 
+  /** Before which nothing more can have been written. */
+  get lastMoment(): number {
+    return Math.max(this.#lastMoment, this.#lastOutcome);
+  }
+
   /**
    * Checks and applies one entry. `next` is the one after it, or null where its frame ends; `frameMoment` that of its
    * frame, where it is known. Throws FoundError.
