@@ -157,6 +157,28 @@ export class UsedTokens {
     return this.#structures.reduce((sum, structure) => sum + structure.taken, 0);
   }
 
+  /** The same in the same slots, found by hashes of another seed. */
+  withSeed(hashSeed: number, sizes?: MemorySizes): UsedTokens {
+    const other = new UsedTokens(hashSeed, sizes);
+    for (let slot = 0; slot < this.#next.length; slot++) {
+      const words = this.#words.map((column) => column.get(slot));
+      for (const [n, word] of words.entries()) other.#words[n]!.push(word);
+      other.#next.push(this.#next.get(slot));
+      other.#hash.push(other.#hashOf(textOf(words)));
+    }
+    for (const [end, first] of this.#chains) {
+      other.#chains.set(end, first);
+      for (let slot = first; slot !== 0; slot = this.#next.get(slot - 1)) {
+        other.#table.insert(other.#hash.get(slot - 1), slot - 1);
+      }
+    }
+    other.#least = this.#least;
+    other.#free = this.#free;
+    other.#size = this.#size;
+    other.#forgotten = this.#forgotten;
+    return other;
+  }
+
   extra(): UsedTokensExtra {
     return { chains: [...this.#chains], free: this.#free, size: this.#size, forgotten: this.#forgotten };
   }
@@ -186,4 +208,9 @@ function wordsOf(id: string): number[] {
   return Array.from({ length: ID_WORDS }, (_, n) =>
     Number.parseInt(id.slice(n * WORD_DIGITS, (n + 1) * WORD_DIGITS), 16),
   );
+}
+
+/** As much of an id as is kept of it. */
+function textOf(words: readonly number[]): string {
+  return words.map((word) => word.toString(16).padStart(WORD_DIGITS, '0')).join('');
 }

@@ -6,6 +6,7 @@ import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EntryAudit } from '../../src/cli/audit/entries.ts';
+import { reseeded } from '../../src/cli/audit/indexes.ts';
 import { KnownTokens } from '../../src/cli/audit/known-tokens.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { hex } from '../../src/core/bytes.ts';
@@ -451,18 +452,7 @@ describe("lies in a snapshot that the server's key signs", () => {
   });
 
   test('a used token that is not found', async () => {
-    const directory = await resnapped(tokens, (state) => {
-      const parts = state.tokens.dump();
-      const pieces = new Map(parts.map((part) => [part.name, bytesOf(part)]));
-      dropParts(parts);
-      // Its columns have all of them, and nothing leads there.
-      const empty = new UsedTokens(state.hashSeed).dump();
-      for (const part of empty) if (part.name.startsWith('tokens')) pieces.set(part.name, bytesOf(part));
-      dropParts(empty);
-      const spoilt = new UsedTokens(state.hashSeed);
-      spoilt.load(pieces, state.tokens.extra());
-      Object.assign(state, { tokens: spoilt });
-    });
+    const directory = await resnapped(tokens, unindexTokens);
     expect((await look(directory)).finding).toMatchObject({
       kind: 'lie',
       what: expect.stringContaining('its index tokens'),
@@ -480,9 +470,30 @@ describe("lies in a snapshot that the server's key signs", () => {
     expect((await look(directory)).finding).toBeNull();
   });
 
-  test('of nothing but the seed: that is none', async () => {
-    const directory = await resnapped(pruned, () => {});
-    expect((await look(directory)).finding).toBeNull();
+  test('of nothing but the seed, as where a start could use no snapshot: that is none', async () => {
+    for (const books of [pruned, tokens]) {
+      const directory = await resnapped(books, reseed);
+      const { finding, snapshots, notes } = await look(directory);
+      expect([finding, snapshots, notes.length]).toEqual([null, 2, (await look(books)).notes.length]);
+    }
+  });
+
+  test.each<[string, (state: State) => void, string]>([
+    ['a record that is not found', (state) => unindex(state), 'handles'],
+    ['a used token that is not found', (state) => unindexTokens(state), 'tokens'],
+  ])('of another seed, by which it hides %s', async (_, lie, name) => {
+    const directory = await resnapped(tokens, (state, extra) => {
+      reseed(state, extra);
+      lie(state);
+    });
+    const what = expect.stringContaining(`its index ${name}`);
+    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
+  });
+
+  test('that have one seed, and the snapshot says another: a start on it would find no record', async () => {
+    const directory = await resnapped(pruned, (_, extra) => void extra.hashSeed++);
+    const what = expect.stringContaining('its index');
+    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
   });
 });
 
@@ -848,6 +859,24 @@ function rekey(frames: Frames): void {
   const signed = (custom: string | null) => sign(proofDigest(hex(signer.hash), custom), keyIn(plain));
   signer.proofs[0]!.result = signed(signer.proofs[0]!.custom);
   signer.seal = signed(sealCustom(signer));
+}
+
+function reseed(state: State, extra: StateExtra): void {
+  extra.hashSeed = (state.hashSeed ^ 0x5eed) >>> 0;
+  Object.assign(state, reseeded(state, extra.hashSeed));
+}
+
+/** Its columns have all of them, and nothing leads there. */
+function unindexTokens(state: State): void {
+  const parts = state.tokens.dump();
+  const pieces = new Map(parts.map((part) => [part.name, bytesOf(part)]));
+  dropParts(parts);
+  const empty = new UsedTokens(state.hashSeed).dump();
+  for (const part of empty) if (part.name.startsWith('tokens')) pieces.set(part.name, bytesOf(part));
+  dropParts(empty);
+  const spoilt = new UsedTokens(state.hashSeed);
+  spoilt.load(pieces, state.tokens.extra());
+  Object.assign(state, { tokens: spoilt });
 }
 
 function unindex(state: State): void {

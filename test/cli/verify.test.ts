@@ -3,11 +3,21 @@
  * what its command line takes.
  */
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AuditOptions } from '../../src/cli/audit/audit.ts';
 import { misfitOf } from '../../src/cli/audit/shapes.ts';
+import { loadSnapshot } from '../../src/cli/audit/snapshots.ts';
 import { hex } from '../../src/core/bytes.ts';
 import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -23,7 +33,7 @@ import { keyText } from '../../src/storage/key-file.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
+import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { NOWHERE } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
@@ -130,6 +140,35 @@ describe('honest books', () => {
     const report = await look(directory);
     expect(report.finding).toBeNull();
     expect(report.snapshots).toBe(2);
+  });
+
+  test('with a snapshot that one start had to do without, so that the next has hashes of another seed', async () => {
+    const directory = freshDirectory();
+    const away = freshDirectory();
+    const keys = makeKeys();
+    const live = async () => {
+      const server = await startServer({ directory, flags: ['--snapshot-every', '20'] });
+      const kit = makeKit(connect(server), keys);
+      const wallet = await kit.wallet();
+      const symbol = await kit.symbol();
+      for (let i = 0; i < 25; i++) {
+        const iat = Math.floor(Date.now() / 1000);
+        const claims = { iss: 'audit', sub: 'audit', aud: 'main', iat, exp: iat + 240, jti: unique('once') };
+        await kit.send([issue(wallet, symbol, 1)], { headers: { authorization: `Bearer ${makeToken(claims, keys)}` } });
+      }
+      await server.stop();
+    };
+    await live();
+    const gone = filesIn(directory, /^(snapshot|part)-/);
+    for (const name of gone) renameSync(join(directory, name), join(away, name));
+    await live();
+    for (const name of gone) copyFileSync(join(away, name), join(directory, name));
+    const seeds = filesIn(directory, /^snapshot-/).map(
+      (name) => loadSnapshot(realDisk, directory, name, () => true).state.hashSeed,
+    );
+    expect(new Set(seeds).size).toBeGreaterThan(1);
+    const report = await look(directory);
+    expect([report.finding, report.snapshots]).toEqual([null, seeds.length]);
   });
 
   test('are audited while their server works', async () => {

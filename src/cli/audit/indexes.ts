@@ -2,9 +2,11 @@
  * The indexes of two states, compared as they are dumped. Where both have one seed they hold the same hashes, and differ at
  * most in how their tables have grown.
  */
+import { apply } from '../../core/apply.ts';
 import { bytesOf, dropParts, dumpState } from '../../core/dump.ts';
-import type { State } from '../../core/state.ts';
+import { emptyState, type MemorySizes, type State } from '../../core/state.ts';
 import { INDEXES, thingIn } from '../../storage/state-digest.ts';
+import { heapEntries } from './heap-entries.ts';
 
 /** The first dumped piece of the tables and chains that find rows in which two states with one seed differ, or null. */
 export function differingIndex(one: State, other: State): string | null {
@@ -25,6 +27,18 @@ export function differingIndex(one: State, other: State): string | null {
     return name;
   }
   return ours.size === theirs.size ? null : 'of other pages';
+}
+
+/** What the same entries lead to where hashes have another seed. */
+export function reseeded(state: State, hashSeed: number, sizes?: MemorySizes): State {
+  const { codec, compileSchema } = state;
+  const other = emptyState(codec, hashSeed, sizes);
+  Object.assign(other, { compileSchema, tokens: state.tokens.withSeed(hashSeed, sizes) });
+  for (const found of heapEntries(state, { file: '' })) {
+    if (found === null) other.log.push(0);
+    else apply(other, found.entry, found.bytes, 0, found.bytes.length);
+  }
+  return other;
 }
 
 /** Parts of a table (src/memory/table.ts); its slots are two words each, of which the second is 0 where it is free. */
