@@ -1,7 +1,8 @@
 /** Signatures of an audit, verified in bulk meanwhile: each of them is, and the first that does not hold is told. */
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
+import { ProofPool } from '../../src/proof/pool.ts';
 import { sign } from '../../src/proof/verify.ts';
 
 /** So many go to the verifiers at a time. */
@@ -76,4 +77,26 @@ test('whoever reads on is asked to wait where some have gone to the verifiers, a
   };
   await expect(reading()).rejects.toMatchObject({ finding: { seq: 3 } });
   await signatures.close();
+});
+
+test('that nobody could look at, since a thread died, are not taken for good', async () => {
+  const died = new Error('a thread died');
+  const submit = vi.spyOn(ProofPool.prototype, 'submit').mockImplementation(({ done }) => {
+    setImmediate(() => done({ error: died, bad: -1 } as Parameters<typeof done>[0]));
+  });
+  try {
+    const few = rowsOf(3, 0);
+    await expect(few.settle()).rejects.toBe(died);
+    await few.close();
+    const signatures = rowsOf(2 * ROWS, 0);
+    const reading = async () => {
+      for (let n = 0; n < 20 * ROWS; n++) {
+        if (signatures.isDue) await signatures.relief();
+        add(signatures, n, good);
+      }
+    };
+    await expect(reading()).rejects.toBe(died);
+  } finally {
+    submit.mockRestore();
+  }
 });

@@ -16,6 +16,7 @@ import {
   type Entry,
   EntryType,
   type IntentEntry,
+  type StepEntry,
   type StoredProof,
   type TokenEntry,
   type UpdateEntry,
@@ -225,6 +226,29 @@ describe("lies that the server's key signs", () => {
     expect(finding?.file).toContain('journal-');
     expect(finding?.seq).toBeGreaterThan(0);
     expect(finding?.byte).toBeGreaterThan(0);
+  });
+
+  test('a step of another moment than its outcome is found among what other rules decided', async () => {
+    const directory = await rewritten(plain, (frames) => {
+      pick<StepEntry>(frames, ({ type }) => type === EntryType.step).moment--;
+    });
+    const what = 'its moment is not that of its outcome';
+    expect((await look(directory, { otherRules: true })).finding).toMatchObject({ kind: 'lie', what });
+  });
+
+  test('a ledger whose first record has the name of its signer, and is a wallet', async () => {
+    const directory = await rewritten(plain, (frames) => {
+      const signer = frames.flatMap(({ entries }) => entries).filter(isSystem)[1] as CreateEntry;
+      signer.kind = Kind.wallet;
+      reluid(signer, 'wlt');
+      replaceData(signer, canon({ handle: 'system' }));
+      const { custom } = signer.proofs[0]!;
+      const key = keyIn(plain);
+      signer.proofs = [{ public: key.public, result: sign(proofDigest(hex(signer.hash), custom), key), custom }];
+      signer.seal = sign(proofDigest(hex(signer.hash), sealCustom(signer)), key);
+    });
+    const what = 'the server would be its first signer';
+    expect((await look(directory)).finding).toMatchObject({ kind: 'decided', what });
   });
 
   test('are found in books of version 1 as well, where an intent states its hash', async () => {
@@ -825,7 +849,7 @@ function unsorted(entry: IntentEntry): void {
   replaceData(entry, JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(entry.data)).reverse())));
 }
 
-function reluid(entry: IntentEntry, prefix: string): void {
+function reluid(entry: CreateEntry | IntentEntry, prefix: string): void {
   entry.luid = makeLuid(prefix, entry.moment, new Uint8Array(11));
 }
 

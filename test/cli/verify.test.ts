@@ -252,6 +252,13 @@ describe('honest books', () => {
     expect([report.finding, report.counts.otherwise]).toEqual([null, 0]);
   });
 
+  test('with a segment that has only begun, its header all there is: no lie', async () => {
+    const directory = copyOf(plain);
+    for (const name of filesIn(directory, /^journal/)) truncateSync(join(directory, name), SEGMENT_HEADER_BYTES);
+    const { finding, toEnd, counts } = await look(directory);
+    expect([finding, toEnd, counts.entries]).toEqual([null, true, 0]);
+  });
+
   test('with a torn tail: told, not cut, no lie', async () => {
     let torn = '';
     for (const tear of [
@@ -394,6 +401,39 @@ describe('the key to verify with', () => {
     expect([ran.code, ran.out, ran.err]).toEqual([1, '', expect.stringMatching(NO_KEY)]);
   });
 
+  test('that lies beside them is damage where it is none any more, or half of another', async () => {
+    const { public: own } = keyIn(plain);
+    const { secret } = createKeyPair();
+    for (const [text, what] of [
+      ['{}', 'it does not hold a key any more'],
+      [keyText({ public: own, secret }), 'its two keys do not belong together'],
+    ] as const) {
+      const directory = copyOf(plain);
+      const file = join(directory, 'server.key');
+      writeFileSync(file, text);
+      const found = { kind: 'damage', file, byte: 0, what };
+      expect((await look(directory, { key: own })).finding).toMatchObject(found);
+      const ran = await ayni('verify', directory);
+      expect([ran.code, ran.out]).toEqual([1, `DAMAGE: ${file}, byte 0: ${what}\n`]);
+    }
+  });
+
+  test('need not lie beside them, and nothing is said of that', async () => {
+    const directory = copyOf(plain);
+    rmSync(join(directory, 'server.key'));
+    expect((await look(directory, { key: keyIn(plain).public })).notes).toEqual([]);
+  });
+
+  test('cannot be had from snapshots of which none is whole: what is wrong with the oldest is told', async () => {
+    const directory = copyOf(pruned);
+    rmSync(join(directory, 'server.key'));
+    const snapshots = filesIn(directory, /^snapshot/).map((name) => join(directory, name));
+    for (const path of snapshots) truncateSync(path, statSync(path).size - 1);
+    const ran = await ayni('verify', directory);
+    expect([ran.code, ran.out]).toEqual([1, expect.stringMatching(/^DAMAGE: .*\n$/)]);
+    expect(ran.out).toContain(snapshots[0]);
+  });
+
   test('that lies beside books of another is damage there, and nothing is wrong with the books', async () => {
     const directory = copyOf(plain);
     const file = join(directory, 'server.key');
@@ -461,6 +501,10 @@ describe('permissions that stand in no entry', () => {
     expect(report.finding).toBeNull();
     expect(report.counts.permitted).toBeGreaterThan(5);
     expect(report.notes.join()).toContain(`${report.counts.permitted} decisions rest on permissions`);
+    const entries = framesOf(directory).flatMap((frame) => frame.entries);
+    const { luid } = entries.find(({ handle }) => handle === 'inti')!;
+    const seq = entries.findIndex((entry) => entry.luid === luid) + 1;
+    expect(report.notes.join()).toContain(`the first is entry ${seq}, ${luid}.`);
   });
 
   test('are taken for given where they let a proof count that anybody may add', async () => {
