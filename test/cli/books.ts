@@ -89,9 +89,14 @@ export const tokenBooks = madeOnce(async (directory) => {
   await server.stop();
 });
 
-/** The same in whose first segments more intents were too old at once than one frame takes. */
+/**
+ * The same in whose first segments more intents were too old at once than one frame takes, the last of them one that a bank
+ * was asked about, and never answered.
+ */
 export async function expiredBooks(): Promise<string> {
   const directory = freshDirectory();
+  const hook = await openHook();
+  hook.answer = () => 202;
   const flags = [...PRUNED, '--batch-entries-max', '2'];
   const keys = makeKeys(Buffer.alloc(32, 5));
   let server = await startServer({ directory, flags });
@@ -105,6 +110,9 @@ export async function expiredBooks(): Promise<string> {
   const [a, b] = [await kitOf().wallet(), await kitOf().wallet()];
   const waiting: string[] = [];
   for (let i = 0; i < 7; i++) waiting.push((await kitOf().send([transfer(a, b, symbol, 1)])).body.luid);
+  const bridge = await kitOf().make('bridges', { handle: unique('bridge'), config: { server: hook.url } });
+  const away = await kitOf().wallet({ bridge: bridge.data.handle });
+  const asked: string = (await kitOf().send([issue(away, symbol, 1)])).body.luid;
   await server.stop();
   // Two minutes go by.
   const later = 'const%20now=Date.now.bind(Date);Date.now=()=>now()+120000';
@@ -112,10 +120,12 @@ export async function expiredBooks(): Promise<string> {
   const client = connect(server, headers);
   await until(async () => {
     const replies = await Promise.all(waiting.map((luid) => client.get(`/intents/${luid}`)));
-    return replies.every(({ body }) => body.meta.status === 'rejected');
+    const { body } = await client.get(`/intents/${asked}`);
+    return body.meta.status === 'aborted' && replies.every(({ body }) => body.meta.status === 'rejected');
   }, 'the end of each');
   for (let i = 0; i < 60; i++) await kitOf().send([issue(a, symbol, 1)]);
   await server.stop();
+  await hook.close();
   return directory;
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../../src/core/entry.ts';
 import { luidOfDelivery } from '../../src/effects/deliveries.ts';
 import { proofDigest } from '../../src/proof/digest.ts';
+import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { Bank, inStatus, report, type Town } from '../support/bank.ts';
@@ -327,6 +328,27 @@ describe('changed by somebody who holds the key', () => {
     const found = (await look(directory)).finding;
     if (finding === null) expect(found).toBeNull();
     else expect(found).toMatchObject(finding);
+  });
+
+  test('a call that was given up right behind a proof that moved nothing: neither rests on what the books do not hold', async () => {
+    const keys = createKeyPair();
+    const directory = await rewritten(plain, (frames) => {
+      const entries = frames.flatMap((frame) => frame.entries);
+      const steps = entries.filter((entry): entry is StepEntry => entry.type === EntryType.step);
+      const asked = `${[0, state('prepared'), 1, state('preparing')]}`;
+      const isLast = (step: StepEntry) => steps.findLast(({ luid }) => luid === step.luid) === step;
+      const step = steps.find((each) => `${each.outcome.links?.marks}` === asked && isLast(each))!;
+      const { hash } = entries.find(({ type, luid }) => type === EntryType.intent && luid === step.luid) as IntentEntry;
+      const { moment, entries: last } = frames.at(-1)!;
+      const { ledger, kind, luid, handle, row } = step;
+      const custom = `{"moment":"${new Date(moment).toISOString()}","note":"go on"}`;
+      const proof = { public: keys.public, result: sign(proofDigest(hex(hash), custom), keys), custom };
+      last.push({ type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status: null });
+      const lost = { reason: 'core.bridge-unreachable', detail: 'gone', links: links({ leg: 1 }) };
+      last.push({ ...step, moment, outcome: { ...step.outcome, moment, steps: ['error'], ...lost } });
+    });
+    const { finding, counts } = await look(directory, { signedOnly: true });
+    expect([finding, counts.permitted]).toEqual([null, 0]);
   });
 
   test.each([
