@@ -6,11 +6,13 @@ import { readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EntryAudit } from '../../src/cli/audit/entries.ts';
+import { heapEntries } from '../../src/cli/audit/heap-entries.ts';
 import { reseeded } from '../../src/cli/audit/indexes.ts';
 import { KnownTokens } from '../../src/cli/audit/known-tokens.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
+import { apply } from '../../src/core/apply.ts';
 import { hex } from '../../src/core/bytes.ts';
-import { bytesOf, dropParts, type StateExtra } from '../../src/core/dump.ts';
+import { bytesOf, dropParts, dumpState, type StateExtra } from '../../src/core/dump.ts';
 import {
   type CreateEntry,
   type Entry,
@@ -25,22 +27,25 @@ import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
-import { SERVER_LEDGER, type State } from '../../src/core/state.ts';
+import { emptyState, SERVER_LEDGER, type State } from '../../src/core/state.ts';
 import { UsedTokens } from '../../src/core/used-tokens.ts';
 import type { Table } from '../../src/memory/index.ts';
 import { ownCustom } from '../../src/own-records.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
-import { sign } from '../../src/proof/verify.ts';
-import { encode } from '../../src/storage/codec.ts';
+import { sign, verifyBy } from '../../src/proof/verify.ts';
+import { encode, entryCodec } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentSeq } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
-import type { JournalPosition } from '../../src/storage/journal.ts';
+import { JOURNAL_START, type JournalPosition } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { END_FILE, noteEnd } from '../../src/storage/known-end.ts';
 import { journalStart } from '../../src/storage/segments.ts';
+import { takeSnapshot } from '../../src/storage/snapshot.ts';
+import { snapshotName } from '../../src/storage/snapshot-format.ts';
+import { packValue } from '../../src/storage/values.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
@@ -441,6 +446,46 @@ describe("lies in a snapshot that the server's key signs", () => {
     const { finding } = await look(await resnapped(whole, lie));
     expect(finding?.kind).toBe('lie');
     expect(finding?.what).toMatch(what);
+  });
+
+  test('where the first segments are gone: fewer entries than it says', async () => {
+    const whole = copyOf(pruned);
+    unlinkSync(join(whole, filesIn(whole, /^snapshot-/).at(-1)!));
+    const lying = await resnapped(whole, (state, extra) => {
+      const few = emptyState(entryCodec, extra.hashSeed);
+      for (const found of heapEntries(state, { file: '' })) {
+        if (few.log.length === 3) break;
+        apply(few, found!.entry, found!.bytes, 0, found!.bytes.length);
+      }
+      Object.assign(extra, dumpState(few).extra);
+      Object.assign(state, few);
+    });
+    const what = expect.stringMatching(/^it holds 3 entries, not \d+$/);
+    expect((await look(lying)).finding).toMatchObject({ kind: 'lie', what });
+  });
+
+  test('of an entry in the middle of a frame, with the chain and moment of that', async () => {
+    const copy = copyOf(plain);
+    const frames = framesOf(plain);
+    const index = frames.findIndex(({ entries }, at) => at > 2 && entries.length > 1);
+    const seq = frames.slice(0, index).reduce((sum, { entries }) => sum + entries.length, 1);
+    const state = emptyState(entryCodec, 1);
+    const key = keyIn(plain);
+    let end: JournalPosition | null = null;
+    readJournal(realDisk, plain, JOURNAL_START, {
+      verifyFrame: () => null,
+      onEntry(entry, bytes, from, to, at) {
+        if (at <= seq) apply(state, entry, bytes, from, to);
+      },
+      onFrame(frame) {
+        if (frame.seq >= seq) end ??= { seq: frame.seq, chain: frame.chain, moment: frame.moment };
+      },
+    });
+    const { extra, parts } = dumpState(state);
+    const content = { ...end!, seq, extra: packValue(extra), parts };
+    await takeSnapshot(realDisk, copy, content, { sign: (hash) => sign(hash, key), verify: verifyBy(key.public) });
+    const what = `entry ${seq} does not end a frame`;
+    expect((await look(copy)).finding).toMatchObject({ kind: 'lie', file: join(copy, snapshotName(seq)), what });
   });
 
   test.each([
