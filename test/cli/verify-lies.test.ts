@@ -508,7 +508,7 @@ describe("lies in a snapshot that the server's key signs", () => {
   });
 
   test('a token is looked for in it up to its own entry, but for what it has forgotten', () => {
-    const [tokens, known] = [new UsedTokens(1), new KnownTokens(new UsedTokens(1))];
+    const [tokens, known] = [new UsedTokens(1), new KnownTokens(new UsedTokens(1), 1)];
     const entryOf = (name: string, exp: number) =>
       ({ type: EntryType.token, handle: hex(sha256(name)), exp }) as TokenEntry;
     // When the second is taken, the first is over by any clock.
@@ -518,6 +518,8 @@ describe("lies in a snapshot that the server's key signs", () => {
     expect([6, 7, 8].map((seq) => known.covers(used, { file: '', seq }))).toEqual([true, true, false]);
     for (const entry of [over, used]) known.check(entry, { file: '' });
     expect(() => known.check(entryOf('other', 1361), { file: '' })).toThrow('not among those that the first snapshot');
+    // Nobody uses one again.
+    expect(() => known.check(used, { file: '' })).toThrow('its token was used before');
   });
 
   test('a used token that is not found', async () => {

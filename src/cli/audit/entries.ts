@@ -118,7 +118,7 @@ export class EntryAudit {
     this.state = emptyState(entryCodec, options.hashSeed, options.sizes);
     // The books have schemas from times when patterns might weigh more: what was let in stays right.
     this.state.compileSchema = (data) => compileUserSchema(data);
-    this.tokens = new KnownTokens(this.state.tokens);
+    this.tokens = new KnownTokens(this.state.tokens, options.hashSeed);
     this.#events = new EventMemo(this.state);
   }
 

@@ -2,21 +2,24 @@
  * Tokens of books whose first segments are gone. Of those that were used before the first segment nothing is left but what
  * snapshots remember, so where the next one comes to lie among them nobody can tell. All that were used up to the first
  * snapshot are therefore taken as it has them, and the journal's entries up to there are asked only whether their tokens
- * are among them.
+ * are among them, and none of those that came before in the journal.
  */
 import { bytesOf, dropParts } from '../../core/dump.ts';
 import { type Entry, EntryType, type TokenEntry } from '../../core/entry.ts';
-import type { UsedTokens } from '../../core/used-tokens.ts';
+import { UsedTokens } from '../../core/used-tokens.ts';
 import { FoundError, type Place } from './finding.ts';
 
 export class KnownTokens {
   readonly #tokens: UsedTokens;
+  /** Those that the journal had up to there. */
+  readonly #met: UsedTokens;
   /** The last entry whose token is among those of the snapshot. */
   #seq = 0;
 
   /** `tokens` are those of the state that the audit makes. */
-  constructor(tokens: UsedTokens) {
+  constructor(tokens: UsedTokens, hashSeed: number) {
     this.#tokens = tokens;
+    this.#met = new UsedTokens(hashSeed);
   }
 
   /** Takes those of a snapshot after entry `seq`. */
@@ -32,7 +35,10 @@ export class KnownTokens {
   }
 
   check({ handle, exp }: TokenEntry, place: Place): void {
-    if (this.#tokens.has(handle) || this.#tokens.isForgotten(exp)) return;
-    throw new FoundError('lie', place, 'its token is not among those that the first snapshot after it has');
+    if (!this.#tokens.has(handle) && !this.#tokens.isForgotten(exp)) {
+      throw new FoundError('lie', place, 'its token is not among those that the first snapshot after it has');
+    }
+    if (this.#met.has(handle)) throw new FoundError('lie', place, 'its token was used before');
+    this.#met.use(handle, exp);
   }
 }
