@@ -1,15 +1,5 @@
 /** The real server on a disk that changes what lies on it: it is seen and mended while the server runs; see scrub.ts. */
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesIn, fillBooks } from '../cli/books.ts';
@@ -19,10 +9,13 @@ import { until } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
 
-function flip(path: string, byte: number): void {
-  const bytes = readFileSync(path);
-  bytes[byte]! ^= 1;
-  writeFileSync(path, bytes);
+/** Changes one byte where it lies, as a device does. */
+function flip(path: string, at: number): void {
+  const file = openSync(path, 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, at);
+  writeSync(file, Buffer.of(byte[0]! ^ 1), 0, 1, at);
+  closeSync(file);
 }
 
 const told = (server: Server, what: RegExp) => until(() => what.exec(server.log()), server.log);
@@ -48,11 +41,7 @@ test('a segment in use that has changed on the disk is left, and a start reads w
   const server = await startServer({ directory, flags: ['--scrub-seconds', '1'] });
   await fillBooks(server, 20);
   const [segment] = filesIn(directory, /^journal/) as [string];
-  const file = openSync(join(directory, segment), 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(file, byte, 0, 1, 700);
-  writeSync(file, Buffer.of(byte[0]! ^ 1), 0, 1, 700);
-  closeSync(file);
+  flip(join(directory, segment), 700);
   await told(server, new RegExp(`${segment} has changed on the disk \\(from byte \\d+ on\\)`));
   const client = connect(server);
   expect((await client.post('/wallets', record({ handle: 'behind' }, makeKeys()))).status).toBe(201);
