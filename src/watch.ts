@@ -1,7 +1,8 @@
 /**
  * What is looked at and done beside the requests while the server runs: intents that have waited too long, the clock,
- * threads that may hang or are missing, a disk and copies that answers wait for, the lock, the room that is left; and soon after the start,
- * what the first burst would have to wait for. None of its timers keeps the process alive.
+ * threads that may hang or are missing, a disk and copies that answers wait for, the lock, the room that is left, what lies
+ * on the disk; and soon after the start, what the first burst would have to wait for. None of its timers keeps the process
+ * alive.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Engine } from './engine.ts';
@@ -21,7 +22,7 @@ const PREPARE_PAUSE_MS = 20;
 /** How often the event loop is looked at, where figures are asked for. */
 const LOOP_RESOLUTION_MS = 1;
 
-/** Where there is no snapshot to look through yet. */
+/** Where there is nothing to look through yet. */
 const SCRUB_PAUSE_MS = 60_000;
 
 interface Watched {

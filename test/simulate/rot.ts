@@ -52,7 +52,9 @@ export class Rot {
     tell(`rot: ${file} ${this.#spoil(path, whole)}`);
     const isOwn = file === host.newest;
     const { snapshots } = host;
+    host.left = null;
     await this.#look(host);
+    must(host.left === null, `${host.left} has not changed, and is said to`);
     // Where nothing was written since, the new one has the same name.
     for (let ms = 2; isOwn && host.isUp && host.snapshots === snapshots && ms < PATIENCE_MS; ms *= 2)
       await Promise.race([loop.sleep(ms), host.power.gone]);

@@ -328,6 +328,7 @@ export const SERVER_PLANTS: Plant[] = [
     [SCRUB, '        await keepPart(disk, directory, part, gatheringBuffer());\n', ''],
   ],
   ['a newest snapshot that the disk has changed is only told of', [SCRUB, '    renew(name, fault);\n', '']],
+  ['a segment that the disk has changed is only told of', [SCRUB, '    leave(file);\n', '']],
   ['a part is written anew beside a snapshot', [SCRUB, 'this.#turn.then(write)', 'write()']],
   [
     'segments go that the older snapshot needs',
