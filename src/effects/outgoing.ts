@@ -277,9 +277,15 @@ export class Outgoing {
  * second of the only thread, before it has proved anything; so are the longest of the groups that OpenSSL offered before 3.5.
  */
 const AGREEMENT = {
-  ciphers: `${constants.defaultCipherList}:!kDHE`,
+  ciphers: withoutDhe(constants.defaultCipherList),
   ...(hasLongGroups(process.versions.openssl) && { ecdhCurve: 'X25519:P-256:X448:P-521:P-384' }),
 };
+
+/** Where an operator lets none but suites of TLS 1.3 in, there is none to take out: what is left of the list would be none at all. */
+function withoutDhe(suites: string): string {
+  const isOlder = (suite: string) => suite !== '' && !suite.startsWith('TLS_');
+  return suites.split(':').some(isOlder) ? `${suites}:!kDHE` : suites;
+}
 
 function hasLongGroups(openssl: string): boolean {
   const [major, minor] = openssl.split('.').map(Number) as [number, number];

@@ -487,20 +487,33 @@ describe('https', () => {
     expect(answer).toEqual({ error: 'connection failed: DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test('is spoken with one that can, on a connection that is kept', async () => {
-    const server = await serveTls();
+  /** What calls of these hosts come to in a process that trusts the server, and is started with these flags. */
+  async function callTrusting(port: number, hosts: string[], ...flags: string[]): Promise<Answer[]> {
     const door = pathToFileURL(join(import.meta.dirname, '../../src/effects/outgoing.js'));
     const script = `
       const { Outgoing } = await import('${door}');
       const outgoing = new Outgoing({ callMsMax: 5000, callsInFlightMax: 1, allowPrivate: true, callsAllow: '' });
       const call = (url) => outgoing.call({ method: 'POST', url, body: '{}', secure: [] });
       const answers = [];
-      for (const host of ['localhost', 'localhost', '127.0.0.1']) answers.push(await call('https://' + host + ':${server.port}/'));
+      for (const host of ${JSON.stringify(hosts)}) answers.push(await call('https://' + host + ':${port}/'));
       console.log(JSON.stringify(answers));
       outgoing.close();`;
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: file };
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
-    expect(JSON.parse(stdout)).toEqual(Array(3).fill({ status: 202 }));
+    const args = [...flags, '--input-type=module', '-e', script];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    return JSON.parse(stdout);
+  }
+
+  test('is spoken with one that can, on a connection that is kept', async () => {
+    const server = await serveTls();
+    const answers = await callTrusting(server.port, ['localhost', 'localhost', '127.0.0.1']);
+    expect(answers).toEqual(Array(3).fill({ status: 202 }));
     expect(server.sockets.size).toBe(2);
+  });
+
+  test('is spoken where the operator lets in none but suites of TLS 1.3: without those of DHE there was none left, and each call failed', async () => {
+    const { port } = await serveTls();
+    const answers = await callTrusting(port, ['localhost'], '--tls-cipher-list=TLS_AES_256_GCM_SHA384');
+    expect(answers).toEqual([{ status: 202 }]);
   });
 });
