@@ -148,7 +148,7 @@ class Following {
   #lacksSnapshots = false;
   #failure: Error | null = null;
   /** What was found wrong with the books there the last time: without TLS it may be a byte that changed on its way. */
-  #strange = '';
+  #strange = { journal: '', snapshot: '' };
 
   constructor(copy: Copy, source: Source, key: string, stop: AbortController) {
     this.#copy = copy;
@@ -231,12 +231,14 @@ class Following {
   async #takeSnapshots(): Promise<void> {
     for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
     this.#spoilt.snapshot = 0;
+    this.#strange.snapshot = '';
     this.#lacksSnapshots = false;
   }
 
   #answered(): void {
     if (this.#reasons.size > 0) tell('It answers again.');
     this.#reasons.clear();
+    this.#strange.journal = '';
     this.#againMs = AGAIN_MS.first;
   }
 
@@ -261,8 +263,8 @@ class Following {
   /** What an error comes to that will be the same the next time; null of one that need not be. */
   #lasting(error: Error, what: 'journal' | 'snapshot'): Error | null {
     if (error instanceof AwayError) return null;
-    if (error instanceof StrangeBooksError && error.message !== this.#strange) {
-      this.#strange = error.message;
+    if (error instanceof StrangeBooksError && error.message !== this.#strange[what]) {
+      this.#strange[what] = error.message;
       return null;
     }
     if (!(error instanceof SpoiltFrameError)) return error;

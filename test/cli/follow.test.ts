@@ -5,8 +5,10 @@
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { encodeBase64 } from '../../src/proof/keys.ts';
 import { SNAPSHOT_HEADER_BYTES } from '../../src/storage/snapshot-format.ts';
 import { SERVER } from '../engine/house.ts';
@@ -17,7 +19,7 @@ import { pause, until } from '../support/kit.ts';
 import { AYNI, type Server, startRefused, startServer } from '../support/server.ts';
 import { SLOW, slow } from '../support/slow.ts';
 import { ayni, ayniProcess, copyOf, filesIn, fillBooks, fresh, prunedBooks } from './books.ts';
-import { copiedWithKey, follow, portOf, serve } from './follower.ts';
+import { copiedWithKey, follow, portOf, SOME_KEY, serve, urlOf } from './follower.ts';
 
 const PRUNING = ['--snapshot-every', '40', '--segment-bytes-max', '12000'];
 
@@ -103,6 +105,36 @@ describe('ayni follow', () => {
     expect(await follower.stop()).toBe(0);
     judgeBooks(copiedWithKey(to, directory), sent, wallet, symbol);
     expect(contentOf(to).at(-1)).toEqual(contentOf(directory).at(-1));
+  });
+
+  test('goes on where somebody else answers in between, more than once: what was wrong the time before counted for ever', async () => {
+    const server = await serve({ directory: freshDirectory() });
+    await fillBooks(server, 3);
+    let lies = 0;
+    const list = JSON.stringify({ server: SOME_KEY, segments: [], snapshots: [] });
+    const front = createServer((asked, response) => {
+      if (lies > 0 && asked.url!.startsWith('/books?')) {
+        lies--;
+        return void response.end(list);
+      }
+      const passed = request(`${urlOf(server)}${asked.url}`, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(response);
+      });
+      response.on('close', () => passed.destroy());
+      passed.on('error', () => response.destroy()).end();
+    });
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void front.close().closeAllConnections());
+    const follower = follow((front.address() as AddressInfo).port, fresh(), server.publicKey);
+    await follower.tells(/goes on/);
+    for (const time of [1, 2]) {
+      lies = 1;
+      front.closeAllConnections();
+      await follower.tells(new RegExp(`(another server[^]*It answers again[^]*){${time}}`));
+    }
+    expect(await follower.stop()).toBe(0);
+    await server.stop();
   });
 
   test('--once takes what there is, and the next time what has come since', async () => {
