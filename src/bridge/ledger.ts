@@ -37,7 +37,7 @@ export class Ledger {
   constructor(url: string, handle: string, socketsMax: number) {
     this.url = url.replace(/\/+$/, '');
     this.#headers = handle === '' ? {} : { 'x-ledger': handle };
-    this.#client = this.url.startsWith('https:') ? https : http;
+    this.#client = new URL(url).protocol === 'https:' ? https : http;
     this.#agent = new this.#client.Agent({ keepAlive: true, maxSockets: socketsMax });
   }
 

@@ -60,6 +60,12 @@ describe('a report', () => {
     expect(await clientAt(await listenFar()).tell('/', {})).toBe(202);
   });
 
+  test('goes by TLS to an address that begins with HTTPS: a bank that was given one ended', async () => {
+    const client = new Ledger('HTTPS://127.0.0.1:1', '', 1);
+    onTestFinished(() => client.close());
+    await expect(client.tell('/', {})).rejects.toThrow(UnreachableError);
+  });
+
   test('to a name with several addresses where nobody listens tells the operator why: it told nothing', async () => {
     await expect(clientAt(1).tell('/', {})).rejects.toThrow('http://far.test:1: ECONNREFUSED');
   });
