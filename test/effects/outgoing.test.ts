@@ -312,6 +312,22 @@ describe('the other side', () => {
     await until(() => received >= BYTES);
   });
 
+  test('answers before it has read the body, and reads on when the time of the call is over: it has as long again', async () => {
+    const [BYTES, TIME_MS] = [16e6, 2000];
+    let received = 0;
+    const { url } = await serveRaw((socket, first) => {
+      received += first.length;
+      socket.on('data', (chunk) => {
+        received += chunk.length;
+      });
+      socket.pause();
+      setTimeout(() => socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n'), TIME_MS / 2);
+      setTimeout(() => socket.resume(), 1.1 * TIME_MS);
+    });
+    expect(await post(open({ callMsMax: TIME_MS }), url, { body: 'x'.repeat(BYTES) })).toEqual({ status: 202 });
+    await until(() => received >= BYTES, 'all of it', 1000);
+  });
+
   test('answers before it has read the body, and reads no more of it: the connection is cut, which nothing else would end', async () => {
     const BYTES = 16e6;
     let received = 0;
