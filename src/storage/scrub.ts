@@ -42,7 +42,7 @@ export interface ScrubOptions {
   newest(): string | null;
   /** The final parts that there are in memory. */
   finals(): readonly FinalPart[];
-  /** Called after each piece with its share of all there is to read, from 0 to 1; it goes on when that resolves. */
+  /** Called after each piece with its share of all there is to read; it goes on when that resolves. Of a round they add up to 1. */
   rest(share: number): Promise<void>;
   /** Something changed on the disk: what, and what is done about it. */
   tell(what: string): void;
@@ -80,6 +80,8 @@ export class Scrub {
   /** Ends when nobody writes a part, here or for a snapshot. */
   #turn: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  /** What of this round's rests there was, from 0 to 1. */
+  #rested = 0;
 
   constructor(options: ScrubOptions) {
     this.#options = options;
@@ -101,10 +103,13 @@ export class Scrub {
     const all =
       parts.reduce((sum, { row }) => sum + 2 * row.bytes, own?.bytes ?? 0) +
       segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#rested = 0;
     const fault = own === null ? null : await this.#faultOf(own, all);
     if (fault !== null) this.#snapshotChanged(name!, fault);
     for (const { part, row } of parts) await this.#look(part, row, all);
     for (const { file } of segments) await this.#lookAtFrames(file, all);
+    // What was not read to its end has had no rests: who begins the next round at once would do nothing else.
+    if (all > 0) await this.#rest(Math.max(0, 1 - this.#rested));
     return all;
   }
 
@@ -119,6 +124,11 @@ export class Scrub {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#turn;
+  }
+
+  async #rest(share: number): Promise<void> {
+    this.#rested += share;
+    await this.#options.rest(share);
   }
 
   /** What of the snapshot's own file its foot has the hash of; null where that cannot be read. */
@@ -216,7 +226,7 @@ export class Scrub {
         const count = Math.min(wanted, await readPast(disk, path, piece, at));
         if (count < wanted || !scan.add(piece.subarray(0, wanted))) return `from byte ${scan.at} on`;
         this.stats.bytes += wanted;
-        await this.#options.rest(wanted / all);
+        await this.#rest(wanted / all);
       }
       return scan.isWhole ? null : `from byte ${scan.at} on`;
     } catch (error) {
@@ -229,7 +239,7 @@ export class Scrub {
     for (let at = 0; at < memory.length; at += PIECE_BYTES) {
       const piece = memory.subarray(at, at + PIECE_BYTES);
       sha.update(piece);
-      await this.#options.rest(piece.length / all);
+      await this.#rest(piece.length / all);
     }
     return sha.digest();
   }
@@ -247,7 +257,7 @@ export class Scrub {
         if ((await readPast(disk, path, piece, at)) < wanted) return 'it is too short';
         sha.update(piece.subarray(0, wanted));
         this.stats.bytes += wanted;
-        await this.#options.rest(wanted / all);
+        await this.#rest(wanted / all);
       }
       return equalBytes(sha.digest(), hash) ? null : 'other bytes';
     } catch (error) {

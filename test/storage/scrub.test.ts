@@ -109,6 +109,22 @@ describe.each(WAYS)('%s', (_, seed) => {
     expect(disk.openFiles).toEqual([]);
   });
 
+  test('a round takes as long where what it reads is damaged, missing or not to be read: the next one begins behind it', async () => {
+    for (const isMissing of [true, false]) {
+      const { disk, finals, path, segments } = await standing(seed);
+      for (const file of [own, path, ...segments.slice(1).map((name) => `${DIRECTORY}/${name}`)])
+        disk.put(file, isMissing ? null : flipped(disk.bytesOf(file), 0));
+      const { scrub, rests } = scrubOf(disk, finals);
+      await scrub.round();
+      expect(rests.reduce((sum, rest) => sum + rest, 0)).toBeCloseTo(1);
+    }
+    const { disk, finals } = await standing(seed);
+    const { scrub, rests } = scrubOf(disk, finals);
+    disk.inject({ call: 'open', code: 'EACCES', skip: 1, times: 100 });
+    await scrub.round();
+    expect(rests.reduce((sum, rest) => sum + rest, 0)).toBeCloseTo(1);
+  });
+
   test('a part that the disk does not give is written anew', async () => {
     const { disk, finals, newer, path } = await standing(seed);
     disk.inject({ call: 'read', code: 'EIO', path });
