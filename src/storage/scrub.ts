@@ -22,6 +22,7 @@ import {
   type DiskFile,
   pageAligned,
   readAllLater,
+  type SyncedFile,
   syncDirectoryLater,
 } from './disk.ts';
 import { gatheringBuffer } from './file-stream.ts';
@@ -266,23 +267,32 @@ export class Scrub {
   }
 }
 
+/** The file system gives no blocks, or this user may not write there, or nobody may any more: whoever may read still can. */
+const NOT_PAST_THE_CACHE = ['EINVAL', 'EACCES', 'EPERM', 'EROFS'];
+
 /**
  * Fills the piece with what the device has from this place on, where the disk has a way to ask for that; returns how many
  * bytes the file had. Nobody holds it open through a rest: a snapshot that is removed meanwhile is to give back its room.
  */
 async function readPast(disk: Disk, path: string, piece: Uint8Array, position: number): Promise<number> {
-  const synced = disk.openSynced(path);
-  if (synced === null) return withOpen(disk.open(path, 'read'), (file) => readAllLater(file, piece, position));
-  return withOpen(synced, async (file) => {
-    let at = 0;
-    do {
-      const count = await counted((done) => file.readLater(piece, at, piece.length, position + at, done));
-      at += count;
-      if (count === 0) break;
-      // Where it gives no whole block the file ends.
-    } while (at < piece.length && at % BLOCK_BYTES === 0);
-    return at;
-  });
+  try {
+    const synced = disk.openSynced(path);
+    if (synced !== null) return await withOpen(synced, (file) => readBlocks(file, piece, position));
+  } catch (error) {
+    if (!NOT_PAST_THE_CACHE.includes(errorCode(error))) throw error;
+  }
+  return withOpen(disk.open(path, 'read'), (file) => readAllLater(file, piece, position));
+}
+
+async function readBlocks(file: SyncedFile, piece: Uint8Array, position: number): Promise<number> {
+  let at = 0;
+  do {
+    const count = await counted((done) => file.readLater(piece, at, piece.length, position + at, done));
+    at += count;
+    if (count === 0) break;
+    // Where it gives no whole block the file ends.
+  } while (at < piece.length && at % BLOCK_BYTES === 0);
+  return at;
 }
 
 async function withOpen<F extends Pick<DiskFile, 'closeLater'>, T>(file: F, use: (file: F) => Promise<T>): Promise<T> {

@@ -280,6 +280,29 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
   });
 });
 
+test.each([
+  ['open', 'EROFS'],
+  ['open', 'EACCES'],
+  ['read', 'EINVAL'],
+] as const)(
+  'where blocks cannot be had past the page cache (%s: %s) that says nothing against a file: it is read as others are',
+  async (call, code) => {
+    const { disk, finals, path } = await standing(2);
+    const { scrub, told, left } = scrubOf(disk, finals);
+    const { openSynced } = disk;
+    disk.openSynced = (name) => {
+      disk.inject({ call, code, path: name });
+      return openSynced.call(disk, name);
+    };
+    await scrub.round();
+    expect([told, left]).toEqual([[], []]);
+    disk.put(path, flipped(disk.bytesOf(path), 0));
+    await scrub.round();
+    expect(told).toEqual([expect.stringMatching(/had changed .* is written anew/)]);
+    expect(disk.openFiles).toEqual([]);
+  },
+);
+
 test('a part whose memory has changed is not written, whatever the disk has: the process is to end', async () => {
   for (const isSpoilt of [false, true]) {
     const { disk, finals, path } = await standing();
