@@ -124,6 +124,11 @@ function missingText(missing: number): string {
   return `${of} fewer than there were to be (--workers) verify and sign: the system had none, or one died and could not be started again. The others do their work, the first one where none is left: all is served, only slower. See that there is memory, and that the process may have more threads (ulimit -u, pids.max), then start again.`;
 }
 
+/** No snapshot could be taken in the place of what the disk has changed. To end for that would leave only what has changed. */
+export function notReplacedText(error: Error): string {
+  return `No snapshot could be taken in the place of what has changed on the disk (${errorText(error)}). The server goes on, for its memory may be all that is whole: do not stop it. Make room, or see to the disk, then have one taken (SIGUSR2); it is tried again with the next look.`;
+}
+
 /** So many entries have come since the last snapshot, which is more than there should be. */
 export function overdueText(entries: number, every: number): string {
   const next = every - (entries % every);

@@ -5,7 +5,7 @@
 
 import type { HeldBooks } from './books.ts';
 import { booksRoom, type Config } from './config.ts';
-import { dumpState, finalParts } from './core/dump.ts';
+import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers, settledTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
@@ -29,8 +29,9 @@ import { Journal, RESERVE_BYTES } from './storage/journal.ts';
 import { Scrub } from './storage/scrub.ts';
 import { takeSnapshot } from './storage/snapshot.ts';
 import { SnapshotError } from './storage/snapshot-format.ts';
+import { errorCode } from './storage/system-error.ts';
 import { packValue } from './storage/values.ts';
-import { fatalText } from './trouble.ts';
+import { fatalText, notReplacedText } from './trouble.ts';
 import { watchV8Heap } from './v8-heap.ts';
 import { longLivedBytesMax, youngBytesMax } from './young-generation.ts';
 
@@ -85,6 +86,8 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   });
   const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
   let newest = books.snapshot;
+  /** How much was found to have changed that no snapshot has left behind yet. As long as there is some, this memory may be all that is whole. */
+  let changes = 0;
   const scrub =
     config.scrubSeconds === 0 || config.readOnly === 'yes'
       ? null
@@ -97,15 +100,23 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
           rest: restFor(1000 * config.scrubSeconds),
           tell: log.tell,
           renew(file, reason) {
-            books.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
+            changes += 1;
+            // Found again where no other could be taken.
+            if (!books.refused.some((refused) => refused.file === file))
+              books.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
             followers.lostSnapshot(file);
             engine.requestSnapshot();
           },
           end: () => journal.end,
           leave(file) {
+            const request = () => {
+              changes += 1;
+              engine.requestSnapshot();
+            };
+            changes += 1;
             // A start reads the segment that the snapshot's own entry lies in from its beginning.
-            if (journal.end?.file === file) journal.beginSegment(() => engine.requestSnapshot());
-            else engine.requestSnapshot();
+            if (journal.end?.file === file) journal.beginSegment(request);
+            else request();
           },
         });
   const waiters = new Waiters();
@@ -132,7 +143,14 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     // room yet, and no start would come through. The operator is told that it is overdue.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {
-      const { seq, file, bytes, removed, ms } = await snapshotOf(state, journal, books, scrub);
+      const before = changes;
+      const taken = await snapshotOf(state, journal, books, scrub).catch((error: Error) => {
+        if (changes === 0 || (errorCode(error) === '' && !(error instanceof SnapshotError))) throw error;
+        log.tell(notReplacedText(error));
+      });
+      if (taken === undefined) return;
+      if (changes === before) changes = 0;
+      const { seq, file, bytes, removed, ms } = taken;
       Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: seq, lastMs: ms });
       newest = file;
       // In the place of one that was of no use.
@@ -199,8 +217,13 @@ async function snapshotOf(state: State, journal: Journal, books: HeldBooks, scru
   const { extra, parts } = dumpState(state);
   const content = { ...journal.position, extra: packValue(extra), parts };
   const take = () => takeSnapshot(disk, directory, content, { sign: signHash, verify: verifyHash, refused });
-  const taken = await (scrub === null ? take() : scrub.alone(take));
-  return { ...taken, seq: content.seq };
+  try {
+    const taken = await (scrub === null ? take() : scrub.alone(take));
+    return { ...taken, seq: content.seq };
+  } finally {
+    // Where it failed, what it has not read would be kept for it for good.
+    dropParts(parts);
+  }
 }
 
 /** Rests that take so long together; none of them keeps the process alive. */

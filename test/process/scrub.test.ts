@@ -1,13 +1,26 @@
 /** The real server on a disk that changes what lies on it: it is seen and mended while the server runs; see scrub.ts. */
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { filesIn, fillBooks } from '../cli/books.ts';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
+import { canMount, mountDisk } from './system.ts';
+
+const mountable = canMount('a disk that is really full');
 
 /** Changes one byte where it lies, as a device does. */
 function flip(path: string, at: number): void {
@@ -52,6 +65,38 @@ test('a segment in use that has changed on the disk is left, and a start reads w
   expect((await connect(again).get('/wallets/behind')).status).toBe(200);
   await again.stop();
 });
+
+test.skipIf(!mountable).each([/^snapshot/, /^journal/])(
+  'where there is no room for a snapshot in the place of what has changed, the server, which may have all that is whole, goes on: %s',
+  async (kind) => {
+    const disk = mountDisk('16m');
+    onTestFinished(disk.remove);
+    const directory = join(disk.path, 'books');
+    mkdirSync(directory);
+    const server = await startServer({
+      directory,
+      flags: ['--scrub-seconds', '1', '--segment-bytes-max', '8192'],
+    });
+    await fillBooks(server, 20);
+    server.process.kill('SIGUSR2');
+    await told(server, /Took snapshot-\d+\.ays/);
+    await fillBooks(server, 40);
+    const taken = () => [...server.log().matchAll(/Took snapshot/g)].length;
+    expect(taken()).toBe(1);
+    const { blocks, bfree, bsize } = statfsSync(disk.path);
+    disk.resize(String((blocks - bfree) * bsize));
+    const file = filesIn(directory, kind).at(kind.test('journal') ? -2 : -1)!;
+    flip(join(directory, file), statSync(join(directory, file)).size >> 1);
+    await told(server, /No snapshot could be taken in the place of what has changed on the disk \(ENOSPC.*SIGUSR2/);
+    expect((await connect(server).get('/head')).status).toBe(200);
+    disk.resize('16m');
+    await until(() => taken() > 1, server.log);
+    await server.kill();
+    const again = await startServer({ directory });
+    expect(again.log()).not.toContain('not used');
+    await again.stop();
+  },
+);
 
 test('nothing is read again where nobody wants it', async () => {
   const directory = freshDirectory();
