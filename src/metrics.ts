@@ -219,6 +219,12 @@ const METRICS: readonly Metric[] = [
   },
   {
     type: 'counter',
+    name: 'ayni_scrub_changed_total',
+    help: 'How often a part, the newest snapshot or a segment was found to have been changed by the disk',
+    tell: ({ scrub }) => scrub?.stats.changed ?? 0,
+  },
+  {
+    type: 'counter',
     name: 'ayni_scrub_mended_total',
     help: 'Parts that the disk had changed, and that were written anew',
     tell: ({ scrub }) => scrub?.stats.mended ?? 0,

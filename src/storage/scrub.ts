@@ -73,8 +73,8 @@ interface Looked {
 }
 
 export class Scrub {
-  /** Bytes of files read again since the start, and files that were written anew. */
-  readonly stats = { bytes: 0, mended: 0 };
+  /** Bytes of files read again since the start, how often one was found to have changed, and files that were written anew. */
+  readonly stats = { bytes: 0, changed: 0, mended: 0 };
   readonly #options: ScrubOptions;
   /** Past the page cache whole pages are read into whole pages. */
   readonly #piece = new Uint8Array(pageAligned(PIECE_BYTES, PIECE_BYTES));
@@ -154,6 +154,7 @@ export class Scrub {
     const { newest, tell, renew } = this.#options;
     // One that is not the newest any more may be gone.
     if (this.#isClosed || name !== newest()) return;
+    this.stats.changed += 1;
     tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
     renew(name, fault);
   }
@@ -166,6 +167,7 @@ export class Scrub {
     if (fault === null) return;
     await this.alone(async () => {
       if (this.#isClosed) return;
+      this.stats.changed += 1;
       try {
         await keepPart(disk, directory, part, gatheringBuffer());
         await syncDirectoryLater(disk, directory);
@@ -200,6 +202,7 @@ export class Scrub {
   #journalChanged(file: string, fault: string): void {
     if (this.#isClosed) return;
     const { tell, leave } = this.#options;
+    this.stats.changed += 1;
     tell(
       `${file} has changed on the disk (${fault}), and a start may not be able to read it: a snapshot is taken behind it, once the next segment has an entry. See to the disk.`,
     );

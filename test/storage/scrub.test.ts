@@ -75,7 +75,7 @@ describe.each(WAYS)('%s', (_, seed) => {
     const [bytes, parts] = [disk.bytesOf(own).length + journal, 2 * PIECE_BYTES + 1000 + 4096];
     expect([await scrub.round(), scrub.stats]).toEqual([
       bytes - 108 + 2 * parts,
-      { bytes: bytes - 108 + parts, mended: 0 },
+      { bytes: bytes - 108 + parts, changed: 0, mended: 0 },
     ]);
     expect([told, renewed, filesOf(disk)]).toEqual([[], [], before]);
     expect([segments.length, left]).toEqual([4, []]);
@@ -156,7 +156,7 @@ describe.each(WAYS)('%s', (_, seed) => {
     expect(told).toEqual([expect.stringMatching(tried)]);
     expect(disk.readdir(DIRECTORY).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     await scrub.round();
-    expect([told.length, scrub.stats.mended]).toEqual([2, 1]);
+    expect([told.length, scrub.stats.changed, scrub.stats.mended]).toEqual([2, 2, 1]);
     expect(plain(read(disk).snapshot)).toEqual(plain(newer));
   });
 
@@ -171,6 +171,7 @@ describe.each(WAYS)('%s', (_, seed) => {
         expect.stringMatching(/^snapshot-0*6\.ays has changed .* A new snapshot is taken: see to/),
       ]);
       expect(renewed).toEqual([expect.stringMatching(/^snapshot-0*6\.ays: /)]);
+      expect(scrub.stats.changed).toBe(1);
     },
   );
 });
@@ -191,6 +192,7 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
         const { scrub, told, left } = scrubOf(disk, finals);
         await scrub.round();
         expect([told, left]).toEqual([[saidOf(file, at < SEGMENT_HEADER_BYTES ? 0 : SEGMENT_HEADER_BYTES)], [file]]);
+        expect(scrub.stats.changed).toBe(1);
       }
     },
   );
