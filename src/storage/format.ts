@@ -93,6 +93,8 @@ export const PAYLOAD_AT = 8;
 const VERSION_AT = 13;
 const SEQ_AT = 14;
 const COUNT_AT = 23;
+/** Up to here a frame tells how many entries it has. */
+export const COUNT_END = COUNT_AT + 5;
 export const MOMENT_AT = 28;
 const CHAIN_AT = 37;
 /** Elements of the payload array that are not entries. */

@@ -1,11 +1,21 @@
 /** A segment whose bytes come piece by piece: whether each frame in it is whole, by its CRC. Nothing of them is decoded or kept. */
 
-import { crc, FRAME_BYTES_MAX, LENGTH_AT, PAYLOAD_AT, readSegmentHeader, SEGMENT_HEADER_BYTES } from './format.ts';
+import {
+  COUNT_END,
+  crc,
+  FRAME_BYTES_MAX,
+  LENGTH_AT,
+  PAYLOAD_AT,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+} from './format.ts';
 import { isZeros } from './frame-chain.ts';
 
 export class FrameScan {
   /** Where the frame, or the header, begins that is being read; zeros behind the last frame belong to none. */
   at = 0;
+  /** How many entries the whole frames have. */
+  entries = 0;
   readonly #rim = Buffer.alloc(SEGMENT_HEADER_BYTES);
   /** Of the header, or of a frame's first bytes, there are so many. */
   #held = 0;
@@ -31,9 +41,9 @@ export class FrameScan {
     return this.at > 0 && isZeros(this.#rim.subarray(0, this.#held), 0);
   }
 
-  /** A header, or a frame's CRC and length. */
+  /** A header, or a frame's beginning. */
   get #rimBytes(): number {
-    return this.at === 0 ? SEGMENT_HEADER_BYTES : PAYLOAD_AT;
+    return this.at === 0 ? SEGMENT_HEADER_BYTES : COUNT_END;
   }
 
   #addRim(bytes: Uint8Array, from: number, count: number): boolean {
@@ -46,12 +56,15 @@ export class FrameScan {
       this.#held = 0;
       return true;
     }
-    this.#left = this.#rim.readUInt32BE(LENGTH_AT);
-    this.#crc = crc(this.#rim, LENGTH_AT, PAYLOAD_AT);
-    if (this.#left > 0) return this.#left <= FRAME_BYTES_MAX;
-    this.#isRoom = true;
-    this.#held = 0;
-    return this.#rim.readUInt32BE(0) === 0;
+    const length = this.#rim.readUInt32BE(LENGTH_AT);
+    if (length === 0) {
+      this.#isRoom = true;
+      this.#held = 0;
+      return isZeros(this.#rim.subarray(0, COUNT_END), 0);
+    }
+    this.#left = PAYLOAD_AT + length - COUNT_END;
+    this.#crc = crc(this.#rim, LENGTH_AT, COUNT_END);
+    return this.#left > 0 && length <= FRAME_BYTES_MAX;
   }
 
   #addPayload(bytes: Uint8Array, from: number, count: number): boolean {
@@ -59,7 +72,10 @@ export class FrameScan {
     this.#left -= count;
     if (this.#left > 0) return true;
     const isWhole = this.#rim.readUInt32BE(0) === this.#crc;
-    if (isWhole) this.at += PAYLOAD_AT + this.#rim.readUInt32BE(LENGTH_AT);
+    if (isWhole) {
+      this.at += PAYLOAD_AT + this.#rim.readUInt32BE(LENGTH_AT);
+      this.entries += this.#rim.readUInt32BE(COUNT_END - 4);
+    }
     this.#held = 0;
     return isWhole;
   }

@@ -72,6 +72,14 @@ interface Looked {
   readonly hash: Uint8Array;
 }
 
+/** A segment that is looked through. */
+interface Segment {
+  readonly file: string;
+  readonly bytes: number;
+  /** How many entries it has, as the name of the next one tells; null where there is none. */
+  readonly entries: number | null;
+}
+
 export class Scrub {
   /** Bytes of files read again since the start, how often one was found to have changed, and files that were written anew. */
   readonly stats = { bytes: 0, changed: 0, mended: 0 };
@@ -108,7 +116,7 @@ export class Scrub {
     const fault = own === null ? null : await this.#faultOf(own, all);
     if (fault !== null) this.#snapshotChanged(name!, fault);
     for (const { part, row } of parts) await this.#look(part, row, all);
-    for (const { file } of segments) await this.#lookAtFrames(file, all);
+    for (const segment of segments) await this.#lookAtFrames(segment, all);
     // What was not read to its end has had no rests: who begins the next round at once would do nothing else.
     if (all > 0) await this.#rest(Math.max(0, 1 - this.#rested));
     return all;
@@ -183,14 +191,18 @@ export class Scrub {
   }
 
   /** The segments that a start would read, without one of which nothing is on the device yet; none where that cannot be asked. */
-  #segments(): { file: string; bytes: number }[] {
+  #segments(): Segment[] {
     const { disk, directory, newest, end } = this.#options;
     const name = newest();
     const seq = name === null ? 0 : snapshotSeq(name);
     try {
       const last = end()?.file ?? '';
       const segments = neededSegments(disk, directory, { ...JOURNAL_START, seq }).filter(({ file }) => file <= last);
-      return segments.map(({ file }) => ({ file, bytes: Math.max(0, fileBytes(disk, join(directory, file))) }));
+      return segments.map(({ file, firstSeq }, index) => {
+        const next = segments[index + 1];
+        const bytes = Math.max(0, fileBytes(disk, join(directory, file)));
+        return { file, bytes, entries: next === undefined ? null : next.firstSeq - firstSeq };
+      });
     } catch (error) {
       // The first of them is missing.
       if (error instanceof DamageError) this.#journalChanged('the journal', error.what);
@@ -209,14 +221,15 @@ export class Scrub {
     leave(file);
   }
 
-  async #lookAtFrames(file: string, all: number): Promise<void> {
-    const fault = await this.#frameFault(file, all);
+  async #lookAtFrames(looked: Segment, all: number): Promise<void> {
+    const { file } = looked;
+    const fault = await this.#frameFault(looked, all);
     // One that is not needed any more may be gone.
     if (fault !== null && this.#segments().some((segment) => segment.file === file)) this.#journalChanged(file, fault);
   }
 
   /** Which frame of a segment is not whole; null where all are, or it cannot be looked at now. */
-  async #frameFault(file: string, all: number): Promise<string | null> {
+  async #frameFault({ file, entries }: Segment, all: number): Promise<string | null> {
     const { disk, directory, end } = this.#options;
     const path = join(directory, file);
     const piece = this.#piece;
@@ -232,7 +245,8 @@ export class Scrub {
         this.stats.bytes += wanted;
         await this.#rest(wanted / all);
       }
-      return scan.isWhole ? null : `from byte ${scan.at} on`;
+      // Cut between two frames it would look whole.
+      return scan.isWhole && scan.entries === (entries ?? scan.entries) ? null : `from byte ${scan.at} on`;
     } catch (error) {
       return faultIn(error);
     }

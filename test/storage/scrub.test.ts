@@ -201,7 +201,7 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
     const { disk, finals, segments } = await standing(seed);
     const [first, second] = segments as [string, string];
     const bytes = disk.bytesOf(`${DIRECTORY}/${second}`);
-    for (const size of [bytes.length - 1, SEGMENT_HEADER_BYTES + 7, 55, 0]) {
+    for (const size of [bytes.length - 1, SEGMENT_HEADER_BYTES + 7, SEGMENT_HEADER_BYTES, 55, 0]) {
       disk.put(`${DIRECTORY}/${second}`, bytes.subarray(0, size));
       const { scrub, told, left } = scrubOf(disk, finals);
       await scrub.round();
