@@ -15,7 +15,7 @@ import {
   type StepEntry,
 } from '../../src/core/entry.ts';
 import { luidOfDelivery } from '../../src/effects/deliveries.ts';
-import { proofDigest } from '../../src/proof/digest.ts';
+import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
@@ -27,6 +27,8 @@ import { issue, makeKit, openLedger, proofFor, segment, transfer, unique, until 
 import { startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
 import { filesIn, framesOf, keyIn, look, rewritten } from './books.ts';
+
+const shortHash = (text: string) => Buffer.from(sha256(text)).toString('base64url').slice(0, 17);
 
 const [plain, snapped] = [freshDirectory(), freshDirectory()];
 
@@ -287,6 +289,47 @@ describe('changed by somebody who holds the key', () => {
       });
       const { finding } = await look(directory);
       if (isNext) expect(finding).toBeNull();
+      else expect(finding).toMatchObject({ what: 'its luid is of another event, or of another receiver' });
+    }
+  });
+
+  test('a delivery of what was given up again, by the name of a round before the last', async () => {
+    for (const isNext of [false, true]) {
+      const directory = await rewritten(plain, (frames) => {
+        const entries = frames.flatMap((frame) => frame.entries);
+        const { moment, entries: last } = frames.at(-1)!;
+        const lost = entries.find((entry) => entry.type === EntryType.delivery) as DeliveryEntry;
+        Object.assign(lost, { isDelivered: false, detail: 'status 503' });
+        const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
+        const behind = (luid: string) => luidOfDelivery(made[lost.row]!.luid, luid, entries[lost.seq - 1]!.moment);
+        const second = behind(lost.luid);
+        for (const luid of [second, isNext ? behind(second) : second]) last.push({ ...lost, moment, luid });
+      });
+      const { finding } = await look(directory);
+      if (isNext) expect(finding).toBeNull();
+      else expect(finding).toMatchObject({ what: 'its luid is of another event, or of another receiver' });
+    }
+  });
+
+  test('a delivery by the name that builds up to 0.3.0 gave it, behind one by a name of today', async () => {
+    for (const isOld of [true, false]) {
+      const directory = await rewritten(plain, (frames) => {
+        const entries = frames.flatMap((frame) => frame.entries);
+        const { moment, entries: last } = frames.at(-1)!;
+        const notes = entries.filter((entry): entry is DeliveryEntry => entry.type === EntryType.delivery);
+        const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
+        const old = ({ row, seq, index }: DeliveryEntry) => {
+          const event = `evt_${shortHash(`${entries[seq - 1]!.luid} ${seq} ${index}`)}`;
+          return `$evd.${shortHash(`${made[row]!.luid} ${event}`)}`;
+        };
+        // Of those builds a round had the name of the one before.
+        for (const note of isOld ? notes : []) note.luid = old(note);
+        const [lost] = notes as [DeliveryEntry];
+        Object.assign(lost, { isDelivered: false, detail: 'status 503' });
+        last.push({ ...lost, moment, luid: old(lost) });
+      });
+      const { finding } = await look(directory);
+      if (isOld) expect(finding).toBeNull();
       else expect(finding).toMatchObject({ what: 'its luid is of another event, or of another receiver' });
     }
   });

@@ -112,6 +112,8 @@ export class EntryAudit {
   #lastMoment = 0;
   #lastOutcome = 0;
   #lastVersion = 0;
+  /** Whether a delivery has a name that no build up to 0.3.0 gave. */
+  #hasNamesSince040 = false;
 
   constructor(options: EntryAuditOptions) {
     this.#options = options;
@@ -464,34 +466,31 @@ export class EntryAudit {
 
   /**
    * Why it is no note of this event: once that was taken it is told no more, and each round of attempts has a luid of its own,
-   * after the one before it, which was given up.
+   * after the one before it, which was given up. Builds up to 0.3.0 gave all rounds one, and there is no way back to them.
    */
   #differenceOfNote(entry: DeliveryEntry, { handle }: LedgerEvent): string | null {
     const { row, seq, luid } = entry;
     const receiver = readRow(this.state, row).entry.luid;
     const { moment } = this.#events.placedAt(seq)!.entry;
-    let isFirst = true;
-    let isNamed = luid === luidBefore040(receiver, handle);
-    for (const before of this.#notesBefore(entry)) {
-      if (before.isDelivered) return 'the event was delivered before';
-      isFirst = false;
-      isNamed ||= luid === luidOfDelivery(receiver, before.luid, moment);
-      // There may be very many more.
-      if (isNamed) return null;
+    const before = this.#noteBefore(entry);
+    if (before?.isDelivered) return 'the event was delivered before';
+    if (luid === luidOfDelivery(receiver, before?.luid ?? handle, moment)) this.#hasNamesSince040 = true;
+    else if (this.#hasNamesSince040 || luid !== luidBefore040(receiver, handle)) {
+      return 'its luid is of another event, or of another receiver';
     }
-    if (isFirst) isNamed ||= luid === luidOfDelivery(receiver, handle, moment);
-    return isNamed ? null : 'its luid is of another event, or of another receiver';
+    return null;
   }
 
-  /** What became of the same event for the same receiver before, the newest first. */
-  *#notesBefore({ row, seq, index }: DeliveryEntry): Generator<DeliveryEntry, void, void> {
+  /** What became last of the same event for the same receiver, where that was tried before. */
+  #noteBefore({ row, seq, index }: DeliveryEntry): DeliveryEntry | null {
     const feed = this.state.feeds.get(row);
     // Of one that comes in its turn there is none: nothing is looked for.
-    if (feed === undefined || !isOver({ seq, index }, feed)) return;
+    if (feed === undefined || !isOver({ seq, index }, feed)) return null;
     for (let at = feed.last; at !== 0; at = this.state.heap.prev(at)) {
       const note = entryAt(this.state, at) as DeliveryEntry;
-      if (note.seq === seq && note.index === index) yield note;
+      if (note.seq === seq && note.index === index) return note;
     }
+    return null;
   }
 
   /** A decision that no signature in the books explains. */
