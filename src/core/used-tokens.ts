@@ -166,9 +166,12 @@ export class UsedTokens {
       other.#next.push(this.#next.get(slot));
       other.#hash.push(other.#hashOf(textOf(words)));
     }
+    let left = this.#size;
     for (const [end, first] of this.#chains) {
       other.#chains.set(end, first);
       for (let slot = first; slot !== 0; slot = this.#next.get(slot - 1)) {
+        // They may come from a snapshot that lies.
+        assert(left-- > 0, 'no more tokens are chained than are remembered');
         other.#table.insert(other.#hash.get(slot - 1), slot - 1);
       }
     }

@@ -2,7 +2,7 @@
  * The audit against lies told by somebody who holds the server's key and rewrites the books so that CRC, chain and
  * signatures fit; and against books of another key.
  */
-import { readFileSync, unlinkSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EntryAudit } from '../../src/cli/audit/entries.ts';
@@ -561,6 +561,26 @@ describe("lies in a snapshot that the server's key signs", () => {
     expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
   });
 
+  test('of another seed, in which and before which the chains of tokens lead in circles', async () => {
+    const [, newest] = filesIn(tokens, /^snapshot-/) as [string, string];
+    const copy = copyOf(tokens);
+    rmSync(join(copy, newest));
+    let slots = 0;
+    const older = await resnapped(copy, ({ tokens }) => {
+      slots = circle(tokens);
+    });
+    const newer = await resnapped(tokens, (state, extra) => {
+      reseed(state, extra);
+      circle(state.tokens, slots);
+    });
+    for (const name of filesIn(newer, /^(snapshot|part)-/))
+      cpSync(join(newer, name), join(older, name), { force: name === newest });
+    expect((await look(older)).finding).toMatchObject({
+      kind: 'lie',
+      what: expect.stringContaining('no more tokens are chained than are remembered'),
+    });
+  });
+
   test('that have one seed, and the snapshot says another: a start on it would find no record', async () => {
     const directory = await resnapped(pruned, (_, extra) => void extra.hashSeed++);
     const what = expect.stringContaining('its index');
@@ -935,6 +955,17 @@ function rekey(frames: Frames): void {
 function reseed(state: State, extra: StateExtra): void {
   extra.hashSeed = (state.hashSeed ^ 0x5eed) >>> 0;
   Object.assign(state, reseeded(state, extra.hashSeed));
+}
+
+/** Each of the first slots is chained to itself; how many there are. */
+function circle(tokens: UsedTokens, max = Number.POSITIVE_INFINITY): number {
+  const parts = tokens.dump();
+  const next = parts.find(({ name }) => name.startsWith('token-next') && !name.endsWith('.head'))!;
+  const bytes = bytesOf(next);
+  const slots = Math.min(max, bytes.length / 4);
+  for (let slot = 0; slot < slots; slot++) new DataView(bytes.buffer).setUint32(slot * 4, slot + 1, true);
+  tokens.dump = () => parts.map((part) => (part === next ? { name: part.name, final: false, pieces: [bytes] } : part));
+  return slots;
 }
 
 /** Its columns have all of them, and nothing leads there. */

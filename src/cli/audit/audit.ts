@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { hex } from '../../core/bytes.ts';
 import type { Entry } from '../../core/entry.ts';
 import { isoMoment } from '../../core/proofs.ts';
-import type { MemorySizes } from '../../core/state.ts';
+import type { MemorySizes, State } from '../../core/state.ts';
 import { verifyBy } from '../../proof/verify.ts';
 import { type Disk, readAll } from '../../storage/disk.ts';
 import { FRAME_HEAD_BYTES, type VerifyHash } from '../../storage/format.ts';
@@ -35,9 +35,10 @@ import {
   snapshotSeq,
 } from '../../storage/snapshot-format.ts';
 import { differencesOf } from '../../storage/state-digest.ts';
+import { isOutOfMemory } from '../../trouble.ts';
 import { checkEnd } from './end.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
-import { type Finding, FoundError, findingOf } from './finding.ts';
+import { type Finding, FoundError, findingOf, type Place } from './finding.ts';
 import { type KnownHead, readHead } from './head.ts';
 import { headerNotes } from './headers.ts';
 import { heapEntries } from './heap-entries.ts';
@@ -431,12 +432,21 @@ class Run {
     if (wrong !== null) lie(wrong);
     const different = differencesOf(state, snapshot.state);
     if (different.length > 0) lie(`it differs from what its entries lead to in ${different.join(', ')}`);
-    // A server that could use no snapshot once began with another seed.
-    const { hashSeed } = snapshot.state;
-    const ours = state.hashSeed === hashSeed ? state : reseeded(state, hashSeed, this.#options.sizes);
-    const index = differingIndex(ours, snapshot.state);
+    const index = differingIndex(this.#withSeed(state, snapshot.state.hashSeed, place), snapshot.state);
     if (index !== null) lie(`its index ${index} differs from what its entries lead to`);
     this.report.snapshots++;
+  }
+
+  /** A server that could use no snapshot once began with another seed. */
+  #withSeed(state: State, hashSeed: number, place: Place): State {
+    if (state.hashSeed === hashSeed) return state;
+    try {
+      return reseeded(state, hashSeed, this.#options.sizes);
+    } catch (error) {
+      if (isOutOfMemory(error)) throw error;
+      // The tokens are taken from a snapshot where the first segments are gone.
+      throw new FoundError('lie', place, `it cannot be made with its seed: ${(error as Error).message}`);
+    }
   }
 
   /** A part's name holds the beginning of its hash, whichever snapshot names it. */
