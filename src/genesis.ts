@@ -8,7 +8,7 @@ import { Kind } from './core/kinds.ts';
 import { createdCustom } from './core/proofs.ts';
 import { SERVER_LEDGER } from './core/state.ts';
 import type { Engine } from './engine.ts';
-import { type OwnContent, signedByServer, systemSigner } from './own-records.ts';
+import { firstLedger, type OwnContent, signedByServer, systemSigner } from './own-records.ts';
 import { proofDigest } from './proof/digest.ts';
 import type { KeyPair } from './proof/keys.ts';
 
@@ -52,13 +52,7 @@ export function ledgerCommand(
  * whoever signs or brings a token with that key, and to nobody else.
  */
 export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string, owner = ''): Promise<void> {
-  const everything = { action: 'any', record: 'any' };
-  const ofOwner = [
-    { ...everything, signer: { public: owner } },
-    { ...everything, bearer: { $signer: { public: owner } } },
-  ];
-  const value = { handle, access: owner === '' ? [everything] : ofOwner };
-  const content = signedByServer(server, value, engine.now());
+  const content = signedByServer(server, firstLedger(handle, owner), engine.now());
   const { command, seals } = ledgerCommand(engine, server, content, GRANTED);
   return new Promise((resolve, reject) => {
     engine.submit({

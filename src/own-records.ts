@@ -34,6 +34,16 @@ export function systemSigner(key: Uint8Array): Record<string, unknown> {
   return { handle: SYSTEM_SIGNER, format: 'ed25519-raw', public: encodeBase64(key) };
 }
 
+/** What it says of the ledger that books begin with: it is open to everybody, or to the owner with this base64 key alone. */
+export function firstLedger(handle: string, owner: string): Record<string, unknown> {
+  const everything = { action: 'any', record: 'any' };
+  const ofOwner = [
+    { ...everything, signer: { public: owner } },
+    { ...everything, bearer: { $signer: { public: owner } } },
+  ];
+  return { handle, access: owner === '' ? [everything] : ofOwner };
+}
+
 /** An intent of the server's own, both as its client and as the server. Its handle follows from its luid. */
 export function signedIntent(server: KeyPair, luid: string, value: Record<string, unknown>, moment: number): OwnIntent {
   const handle = ownHandle(luid);

@@ -685,6 +685,7 @@ describe('what no server does', () => {
       entry.seal = sign(proofDigest(hex(entry.hash), sealCustom(entry)), key);
     };
     const SAYS_MORE = 'it says more of the server than any server says of itself';
+    const SAYS_ELSE = 'it says something else than the first ledger of any server';
     const SIGNED_OTHERWISE = 'it is not signed as the server signs what it makes by itself';
     const closed = '{"moment":"2026-11-20T10:00:00.000Z","status":"closed"}';
     const systems = (frames: Frames) => frames.flatMap(({ entries }) => entries).filter(isSystem) as CreateEntry[];
@@ -706,6 +707,18 @@ describe('what no server does', () => {
         (frames) => remake(begun(frames), {}, key, closed),
         SIGNED_OTHERWISE,
       ],
+      [
+        'the first ledger lets somebody else in',
+        (frames) =>
+          remake(begun(frames), {
+            access: [
+              { action: 'any', record: 'any' },
+              { action: 'read', record: 'any' },
+            ],
+          }),
+        SAYS_ELSE,
+      ],
+      ['the first ledger has more to say', (frames) => remake(begun(frames), { custom: { by: 'nobody' } }), SAYS_ELSE],
       ['the first ledger is signed without a word', (frames) => remake(begun(frames), {}, key, null), SIGNED_OTHERWISE],
     ])('%s', async (_, lie, what) => {
       expect((await look(await rewritten(plain, lie))).finding).toMatchObject({ kind: 'lie', what });

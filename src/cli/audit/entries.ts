@@ -36,7 +36,7 @@ import { isOver, luidOfDelivery } from '../../effects/deliveries.ts';
 import { EventMemo } from '../../effects/event-memo.ts';
 import type { LedgerEvent } from '../../events.ts';
 import { compileUserSchema } from '../../http/user-schemas.ts';
-import { ownCustom, ownHandle, systemSigner } from '../../own-records.ts';
+import { firstLedger, ownCustom, ownHandle, systemSigner } from '../../own-records.ts';
 import { canon } from '../../proof/canon.ts';
 import { proofDigest, sha256 } from '../../proof/digest.ts';
 import { encodeBase64 } from '../../proof/keys.ts';
@@ -261,8 +261,7 @@ export class EntryAudit {
     signatures.add(serverKey, proofDigest(hashHex, sealCustom(entry)), entry.seal, place, 'the server did not seal it');
     this.counts.seals++;
     if (kind === Kind.signer && entry.handle === SYSTEM_SIGNER) this.#checkSystemSigner(entry, value, place);
-    // Its record was signed a moment before it was asked for, by a clock that may have been set in between.
-    else if (this.#beginsBooks(entry)) this.#checkOwnProofs(entry, place, toldMoment(entry.proofs[0]!));
+    else if (this.#beginsBooks(entry)) this.#checkFirstLedger(entry, value, place);
   }
 
   #addProof({ public: key, result, custom }: StoredProof, hashHex: string, place: Place, index: number): void {
@@ -286,6 +285,16 @@ export class EntryAudit {
     if ((value as { public?: unknown }).public !== encodeBase64(serverKey)) lie("it gives another key as the server's");
     if (entry.data !== canon(systemSigner(serverKey))) lie('it says more of the server than any server says of itself');
     this.#checkOwnProofs(entry, place, entry.moment);
+  }
+
+  /** The server makes it, too: who is to own it is all that was said to it. */
+  #checkFirstLedger(entry: VersionEntry, value: unknown, place: Place): void {
+    const owner = (value as { access?: { signer?: { public?: string } }[] }).access?.[0]?.signer?.public ?? '';
+    if (entry.data !== canon(firstLedger(entry.handle, owner))) {
+      throw new FoundError('lie', place, 'it says something else than the first ledger of any server');
+    }
+    // Its record was signed a moment before it was asked for, by a clock that may have been set in between.
+    this.#checkOwnProofs(entry, place, toldMoment(entry.proofs[0]!));
   }
 
   /** What the server makes by itself it signs as a client would, once. */
