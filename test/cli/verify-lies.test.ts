@@ -1,18 +1,13 @@
 /**
- * The audit against lies told by somebody who holds the server's key and rewrites the books so that CRC, chain and
- * signatures fit; and against books of another key.
+ * The audit against lies in the journal, told by somebody who holds the server's key and rewrites the books so that CRC, chain
+ * and signatures fit; and against books of another key.
  */
-import { cpSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EntryAudit } from '../../src/cli/audit/entries.ts';
-import { heapEntries } from '../../src/cli/audit/heap-entries.ts';
-import { reseeded } from '../../src/cli/audit/indexes.ts';
-import { KnownTokens } from '../../src/cli/audit/known-tokens.ts';
 import { Signatures } from '../../src/cli/audit/signatures.ts';
-import { apply } from '../../src/core/apply.ts';
 import { hex } from '../../src/core/bytes.ts';
-import { bytesOf, dropParts, dumpState, type StateExtra } from '../../src/core/dump.ts';
 import {
   type CreateEntry,
   type Entry,
@@ -21,36 +16,27 @@ import {
   type StepEntry,
   type StoredProof,
   type TokenEntry,
-  type UpdateEntry,
 } from '../../src/core/entry.ts';
-import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
-import { emptyState, SERVER_LEDGER, type State } from '../../src/core/state.ts';
-import { UsedTokens } from '../../src/core/used-tokens.ts';
-import type { Table } from '../../src/memory/index.ts';
-import { ownCustom } from '../../src/own-records.ts';
+import { SERVER_LEDGER } from '../../src/core/state.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
-import { sign, verifyBy } from '../../src/proof/verify.ts';
-import { encode, entryCodec } from '../../src/storage/codec.ts';
+import { sign } from '../../src/proof/verify.ts';
+import { encode } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentSeq } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
-import { JOURNAL_START, type JournalPosition } from '../../src/storage/journal.ts';
+import type { JournalPosition } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { END_FILE, noteEnd } from '../../src/storage/known-end.ts';
 import { journalStart } from '../../src/storage/segments.ts';
-import { takeSnapshot } from '../../src/storage/snapshot.ts';
-import { snapshotName } from '../../src/storage/snapshot-format.ts';
-import { packValue } from '../../src/storage/values.ts';
-import { bearer, connect, makeKeys, record } from '../support/client.ts';
+import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
-import { issue, makeKit, openLedger, transfer } from '../support/kit.ts';
-import { SECOND_FORMAT } from '../support/second-format.ts';
+import { makeKit, openLedger, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import {
   ayni,
@@ -64,13 +50,11 @@ import {
   reportOf,
   resnapped,
   rewritten,
-  tokenBooks,
 } from './books.ts';
 import { type Frames, flipped, isSystem, isTransfer, pick, pickTransfer, pickWallet, replaceData } from './lies.ts';
 
 const plain = await plainBooks();
 const pruned = await prunedBooks();
-const tokens = await tokenBooks();
 
 describe("lies that the server's key signs", () => {
   test.each<[string, (frames: Frames) => void, 'lie' | 'decided', RegExp]>([
@@ -399,403 +383,6 @@ describe('books on which a server has stopped, and which have gone on since', ()
   });
 });
 
-describe("lies in a snapshot that the server's key signs", () => {
-  const slotOf = (state: State) => {
-    for (let slot = 0; slot < state.balances.size; slot++) if (state.balances.available(slot) > 0) return slot;
-    throw new Error('no balance');
-  };
-  test.each<[string, (state: State, extra: StateExtra, at: JournalPosition) => void, RegExp]>([
-    [
-      'one balance',
-      (state) => state.balances.add(slotOf(state), 1, 0),
-      /has \d+ available, and its postings add up to/,
-    ],
-    ['the moment of a balance', (state) => state.balances.add(slotOf(state), 0, 1), /differs .* in balance-moment/],
-    ['a balance more', (state) => void state.balances.create(1, 1, 0), /differs .* in balance-/],
-    ['a limit', (state) => state.balances.setLimit(slotOf(state), 0, -500, 0), /balance-limit/],
-    ['a supply', ({ supply }) => supply.set([...supply.keys()][0]!, 1n), /its supply is given as 1/],
-    ['a count', ({ counts }) => counts.set([...counts.keys()][0]!, 77), /differs .* in counts/],
-    ['a status', (state) => state.rows.status.set(3, 1 - state.rows.status.get(3)), /row-status/],
-    ['a dropped record', (state) => state.rows.flags.set(3, 1), /row-flags/],
-    ['a ledger less', (_, extra) => void extra.ledgerRows.pop(), /ledgerRows/],
-    ['an intent less', ({ open }) => open.delete([...open].at(-1)![0]), /open/],
-    ['a record that is not found', (state) => unindex(state), /its index handles/],
-    ['a record of lists', (state) => state.terms.push(77, state.order.length - 1), /its index terms/],
-    ['a record more', (state) => void state.rows.lines.push(), /entries|row/],
-    ['a place in its log', (state) => state.log.set(3, state.log.get(4)), /its index log/],
-    ['an event that nobody hears of', (state) => state.log.set(3, 0), /its index log/],
-    ['what makes no state', (_, extra) => void Object.assign(extra, { ledgerRows: undefined }), /it is no state: /],
-    ['the chain that leads to it', (_, __, at) => void at.chain[0]!++, /of another journal: its chain differs/],
-    ['its moment', (_, __, at) => void at.moment--, /its moment is not that of its frame/],
-  ])('%s', async (_, lie, what) => {
-    const directory = await resnapped(pruned, lie);
-    const { finding } = await look(directory);
-    expect(finding?.kind).toBe('lie');
-    expect(finding?.file).toContain('snapshot-');
-    expect(finding?.what).toMatch(what);
-  });
-
-  test.each<[string, (state: State) => void, RegExp]>([
-    ['tokens that the journal has are not in it', forgetTokens, /not among those that the first snapshot/],
-    ['an entry stands as a token in its log', (state) => state.log.set(0, 0), /entry 2 lies elsewhere/],
-    ['a token more than there were entries', (state) => void state.log.push(0), /its log is of \d+ entries/],
-  ])('where the first segments are gone: %s', async (_, lie, what) => {
-    const whole = copyOf(tokens);
-    unlinkSync(join(whole, filesIn(whole, /^snapshot-/).at(-1)!));
-    expect((await look(whole)).finding).toBeNull();
-    const { finding } = await look(await resnapped(whole, lie));
-    expect(finding?.kind).toBe('lie');
-    expect(finding?.what).toMatch(what);
-  });
-
-  test('where the first segments are gone: fewer entries than it says', async () => {
-    const whole = copyOf(pruned);
-    unlinkSync(join(whole, filesIn(whole, /^snapshot-/).at(-1)!));
-    const lying = await resnapped(whole, (state, extra) => {
-      const few = emptyState(entryCodec, extra.hashSeed);
-      for (const found of heapEntries(state, { file: '' })) {
-        if (few.log.length === 3) break;
-        apply(few, found!.entry, found!.bytes, 0, found!.bytes.length);
-      }
-      Object.assign(extra, dumpState(few).extra);
-      Object.assign(state, few);
-    });
-    const what = expect.stringMatching(/^it holds 3 entries, not \d+$/);
-    expect((await look(lying)).finding).toMatchObject({ kind: 'lie', what });
-  });
-
-  test('of an entry in the middle of a frame, with the chain and moment of that', async () => {
-    const copy = copyOf(plain);
-    const frames = framesOf(plain);
-    const index = frames.findIndex(({ entries }, at) => at > 2 && entries.length > 1);
-    const seq = frames.slice(0, index).reduce((sum, { entries }) => sum + entries.length, 1);
-    const state = emptyState(entryCodec, 1);
-    const key = keyIn(plain);
-    let end: JournalPosition | null = null;
-    readJournal(realDisk, plain, JOURNAL_START, {
-      verifyFrame: () => null,
-      onEntry(entry, bytes, from, to, at) {
-        if (at <= seq) apply(state, entry, bytes, from, to);
-      },
-      onFrame(frame) {
-        if (frame.seq >= seq) end ??= { seq: frame.seq, chain: frame.chain, moment: frame.moment };
-      },
-    });
-    const { extra, parts } = dumpState(state);
-    const content = { ...end!, seq, extra: packValue(extra), parts };
-    await takeSnapshot(realDisk, copy, content, { sign: (hash) => sign(hash, key), verify: verifyBy(key.public) });
-    const what = `entry ${seq} does not end a frame`;
-    expect((await look(copy)).finding).toMatchObject({ kind: 'lie', file: join(copy, snapshotName(seq)), what });
-  });
-
-  test.each([
-    ['after the frame behind it', 3_600_000, 'its moment is after that of the next frame'],
-    ['before its last entry', -3_600_000, 'its moment is not that of its frame'],
-  ])('where the journal begins right behind it: a moment %s', async (_, more, what) => {
-    const directory = freshDirectory();
-    const server = await startServer({ directory, flags: ['--snapshot-every', '5', '--segment-bytes-max', '4096'] });
-    const kit = makeKit(connect(server), makeKeys());
-    // Each fills a segment.
-    const custom = { name: 'x'.repeat(5000) };
-    for (let i = 0; i < 20; i++) await kit.make('wallets', { handle: `fat-${i}`, custom });
-    await server.stop();
-    const whole = copyOf(directory);
-    unlinkSync(join(whole, filesIn(whole, /^snapshot-/).at(-1)!));
-    expect((await look(await resnapped(whole, () => {}))).finding).toBeNull();
-    const lying = await resnapped(whole, (_state, _extra, at) => void Object.assign(at, { moment: at.moment + more }));
-    const [snapshot] = filesIn(lying, /^snapshot-/);
-    expect((await look(lying)).finding).toMatchObject({ kind: 'lie', file: join(lying, snapshot!), what });
-  });
-
-  test('a token is looked for in it up to its own entry, but for what it has forgotten', () => {
-    const [tokens, known] = [new UsedTokens(1), new KnownTokens(new UsedTokens(1), 1)];
-    const entryOf = (name: string, exp: number) =>
-      ({ type: EntryType.token, handle: hex(sha256(name)), exp }) as TokenEntry;
-    // When the second is taken, the first is over by any clock.
-    const [over, used] = [entryOf('over', 1000), entryOf('used', 1361)];
-    for (const { handle, exp } of [over, used]) tokens.use(handle, exp);
-    known.take(tokens, 7);
-    expect([6, 7, 8].map((seq) => known.covers(used, { file: '', seq }))).toEqual([true, true, false]);
-    for (const entry of [over, used]) known.check(entry, { file: '' });
-    expect(() => known.check(entryOf('other', 1361), { file: '' })).toThrow('not among those that the first snapshot');
-    // Nobody uses one again.
-    expect(() => known.check(used, { file: '' })).toThrow('its token was used before');
-  });
-
-  test('a used token that is not found', async () => {
-    const directory = await resnapped(tokens, unindexTokens);
-    expect((await look(directory)).finding).toMatchObject({
-      kind: 'lie',
-      what: expect.stringContaining('its index tokens'),
-    });
-  });
-
-  test('a table that grew in another way, as those of 0.2.0 did: that is none', async () => {
-    const directory = await resnapped(pruned, ({ handles, luids, terms }) => {
-      for (const table of [handles, luids, (terms as unknown as { heads: Table }).heads]) {
-        const hashes = Array.from({ length: 20_000 }, (_, n) => Math.imul(n, 0x9e3779b1) >>> 0);
-        for (const hash of hashes) table.insert(hash, 1);
-        for (const hash of hashes) table.remove(hash, 1);
-      }
-    });
-    expect((await look(directory)).finding).toBeNull();
-  });
-
-  test('of nothing but the seed, as where a start could use no snapshot: that is none', async () => {
-    for (const books of [pruned, tokens]) {
-      const directory = await resnapped(books, reseed);
-      const { finding, snapshots, notes } = await look(directory);
-      expect([finding, snapshots, notes.length]).toEqual([null, 2, (await look(books)).notes.length]);
-    }
-  });
-
-  test.each<[string, (state: State) => void, string]>([
-    ['a record that is not found', (state) => unindex(state), 'handles'],
-    ['a used token that is not found', (state) => unindexTokens(state), 'tokens'],
-  ])('of another seed, by which it hides %s', async (_, lie, name) => {
-    const directory = await resnapped(tokens, (state, extra) => {
-      reseed(state, extra);
-      lie(state);
-    });
-    const what = expect.stringContaining(`its index ${name}`);
-    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
-  });
-
-  test('of another seed, in which and before which the chains of tokens lead in circles', async () => {
-    const [, newest] = filesIn(tokens, /^snapshot-/) as [string, string];
-    const copy = copyOf(tokens);
-    rmSync(join(copy, newest));
-    let slots = 0;
-    const older = await resnapped(copy, ({ tokens }) => {
-      slots = circle(tokens);
-    });
-    const newer = await resnapped(tokens, (state, extra) => {
-      reseed(state, extra);
-      circle(state.tokens, slots);
-    });
-    for (const name of filesIn(newer, /^(snapshot|part)-/))
-      cpSync(join(newer, name), join(older, name), { force: name === newest });
-    expect((await look(older)).finding).toMatchObject({
-      kind: 'lie',
-      what: expect.stringContaining('no more tokens are chained than are remembered'),
-    });
-  });
-
-  test('that have one seed, and the snapshot says another: a start on it would find no record', async () => {
-    const directory = await resnapped(pruned, (_, extra) => void extra.hashSeed++);
-    const what = expect.stringContaining('its index');
-    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
-  });
-});
-
-describe('what no server does', () => {
-  /** The number of a record's row. */
-  const rowOf = (frames: Frames, luid: string) =>
-    frames
-      .flatMap(({ entries }) => entries)
-      .filter(({ type }) => type === EntryType.create || type === EntryType.intent)
-      .findIndex((entry) => entry.luid === luid);
-  const first = (frames: Frames, kind: Kind) =>
-    pick<CreateEntry>(frames, (entry) => entry.kind === kind && 'seal' in entry && entry.ledger <= 1);
-  const signed = (hash: Uint8Array, key = keyIn(plain)) => {
-    const custom = '{"moment":"2026-11-20T10:00:00.000Z"}';
-    return { public: key.public, result: sign(proofDigest(hex(hash), custom), key), custom };
-  };
-  const client = createKeyPair();
-
-  test.each(['ledger', 'signer', 'symbol', 'intent'] as const)('to drop a record of kind %s', async (name) => {
-    const kind = Kind[name];
-    const directory = await rewritten(plain, (frames) => {
-      const { ledger, luid, handle, hash: parent } = first(frames, kind);
-      const { moment, entries } = frames.at(-1)!;
-      const data = canon({ parent: hex(parent) });
-      const [hash, row] = [sha256(data), rowOf(frames, luid)];
-      const proofs = [signed(hash, client)];
-      entries.push({ type: EntryType.drop, ledger, kind, luid, handle, moment, row, hash, data, proofs });
-    });
-    const what = `a record of kind ${name} is never dropped`;
-    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
-  });
-
-  test('to change an intent', async () => {
-    const directory = await rewritten(plain, (frames) => {
-      const before = pickTransfer(frames);
-      const { ledger, kind, luid, handle } = before;
-      const { moment, entries } = frames.at(-1)!;
-      const data = canon({ ...JSON.parse(before.data), parent: hex(before.hash) });
-      const [hash, row] = [sha256(data), rowOf(frames, luid)];
-      const entry = { type: EntryType.update, ledger, kind, luid, handle, moment, row, hash, data };
-      const [proofs, seal] = [[signed(hash, client)], new Uint8Array(64)];
-      const update: UpdateEntry = { ...entry, proofs, seal };
-      update.seal = sign(proofDigest(hex(hash), sealCustom(update)), keyIn(plain));
-      entries.push(update);
-    });
-    const what = 'a record of kind intent is never changed';
-    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
-  });
-
-  test('to take a proof of who is in a circle, which has no address', async () => {
-    const directory = await rewritten(plain, (frames) => {
-      const { ledger, luid, handle, hash } = pickWallet(frames);
-      const { moment, entries } = frames.at(-1)!;
-      const [row, proof] = [rowOf(frames, luid), signed(hash, client)];
-      entries.push({
-        type: EntryType.proof,
-        ledger,
-        kind: Kind['circle-signer'],
-        luid,
-        handle,
-        moment,
-        row,
-        proof,
-        status: null,
-      });
-    });
-    const what = 'a record of kind circle-signer is never signed again';
-    expect((await look(directory)).finding).toMatchObject({ kind: 'lie', what });
-  });
-
-  test("to sign for a client: its own key is the default ledger's owner", async () => {
-    const what = 'the server signed it as a client, which it never does';
-    const lies: ((frames: Frames) => void)[] = [
-      (frames) => {
-        const entry = pickTransfer(frames);
-        entry.proofs = [signed(entry.hash)];
-      },
-      (frames) => {
-        const { ledger, kind, luid, handle, hash } = pickWallet(frames);
-        const { moment, entries } = frames.at(-1)!;
-        const [row, proof] = [rowOf(frames, luid), signed(hash)];
-        entries.push({ type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status: null });
-      },
-    ];
-    for (const lie of lies) {
-      expect((await look(await rewritten(plain, lie))).finding).toMatchObject({ kind: 'lie', what });
-    }
-  });
-
-  describe('to make otherwise what it makes by itself:', () => {
-    const key = keyIn(plain);
-    const stranger = createKeyPair();
-    /** Has it say and sign something else. */
-    const remake = (entry: CreateEntry, more: Record<string, unknown>, by = key, custom = entry.proofs[0]!.custom) => {
-      replaceData(entry, canon({ ...JSON.parse(entry.data), ...more }));
-      const result = sign(proofDigest(hex(entry.hash), custom), by);
-      entry.proofs = [{ public: by.public, result, custom }];
-      entry.seal = sign(proofDigest(hex(entry.hash), sealCustom(entry)), key);
-    };
-    const SAYS_MORE = 'it says more of the server than any server says of itself';
-    const SAYS_ELSE = 'it says something else than the first ledger of any server';
-    const SIGNED_OTHERWISE = 'it is not signed as the server signs what it makes by itself';
-    const closed = '{"moment":"2026-11-20T10:00:00.000Z","status":"closed"}';
-    const systems = (frames: Frames) => frames.flatMap(({ entries }) => entries).filter(isSystem) as CreateEntry[];
-    const begun = (frames: Frames) => frames[0]!.entries[0] as CreateEntry;
-
-    test.each<[string, (frames: Frames) => void, string]>([
-      ['its signer in the first ledger has rules', (frames) => giveRules(systems(frames)[0]!), SAYS_MORE],
-      ['its signer in another ledger has rules', (frames) => giveRules(systems(frames)[1]!), SAYS_MORE],
-      ['its signer is signed by a stranger', (frames) => remake(systems(frames)[1]!, {}, stranger), SIGNED_OTHERWISE],
-      [
-        'its signer is signed with another status',
-        (frames) => remake(systems(frames)[1]!, {}, key, closed),
-        SIGNED_OTHERWISE,
-      ],
-      ['its signer is signed twice', (frames) => signTwice(systems(frames)[1]!), SIGNED_OTHERWISE],
-      ['the first ledger is signed by a stranger', (frames) => remake(begun(frames), {}, stranger), SIGNED_OTHERWISE],
-      [
-        'the first ledger is signed with another status',
-        (frames) => remake(begun(frames), {}, key, closed),
-        SIGNED_OTHERWISE,
-      ],
-      [
-        'the first ledger lets somebody else in',
-        (frames) =>
-          remake(begun(frames), {
-            access: [
-              { action: 'any', record: 'any' },
-              { action: 'read', record: 'any' },
-            ],
-          }),
-        SAYS_ELSE,
-      ],
-      ['the first ledger has more to say', (frames) => remake(begun(frames), { custom: { by: 'nobody' } }), SAYS_ELSE],
-      ['the first ledger is signed without a word', (frames) => remake(begun(frames), {}, key, null), SIGNED_OTHERWISE],
-    ])('%s', async (_, lie, what) => {
-      expect((await look(await rewritten(plain, lie))).finding).toMatchObject({ kind: 'lie', what });
-    });
-
-    test('its signer is made later than its ledger', async () => {
-      const late = await rewritten(plain, (frames) => {
-        const signer = systems(frames)[1]!;
-        const frame = frames.find(({ entries }) => entries.includes(signer))!;
-        // In the same second, by which it is named.
-        signer.moment += signer.moment % 1000 === 999 ? -1 : 1;
-        frame.moment = Math.max(frame.moment, signer.moment);
-        remake(signer, {}, key, ownCustom(signer.moment));
-      });
-      const { finding } = await look(late);
-      expect(finding).not.toBeNull();
-      expect(finding!.what).toMatch(/^moment would be|^time goes back/);
-    });
-
-    function giveRules(signer: CreateEntry): void {
-      remake(signer, { access: [{ action: 'any', record: 'any' }] });
-    }
-
-    function signTwice(signer: CreateEntry): void {
-      signer.proofs.push(signer.proofs[0]!);
-      signer.seal = sign(proofDigest(hex(signer.hash), sealCustom(signer)), key);
-    }
-  });
-
-  test('to sign for a client, but before 0.3.0: then a client could send its proofs back', async () => {
-    const lie = (frames: Frames) => {
-      const entry = pickTransfer(frames);
-      entry.proofs.push(signed(entry.hash));
-    };
-    expect((await look(await rewritten(plain, lie, keyIn(plain), SECOND_FORMAT))).finding).toBeNull();
-  });
-});
-
-test("what only the server's key may is not excused by its proof, where older builds let a client send that back", async () => {
-  const directory = freshDirectory();
-  const server = await startServer({ directory });
-  const keys = makeKeys();
-  const client = connect(server, bearer(keys));
-  const kit = makeKit(client, keys);
-  const { body: ledger } = await client.get('/ledger');
-  const all = { action: 'any', record: 'any' };
-  const access = [
-    { ...all, signer: { public: keys.public } },
-    { ...all, bearer: { $signer: { public: keys.public } } },
-    // Of the first ledger that is the server.
-    { ...all, signer: { $ledger: 'owner' } },
-  ];
-  const { parent: _, ...data } = ledger.data;
-  const changed = await client.put('/ledger', record({ ...data, access, parent: ledger.hash }, keys));
-  expect(changed.status, changed.text).toBe(200);
-  const symbol = await kit.symbol();
-  const [from, to] = [await kit.wallet(), await kit.wallet()];
-  await kit.send([issue(from, symbol, 9)]);
-  const { luid } = await kit.done([transfer(from, to, symbol, 7)]);
-  await server.stop();
-  expect((await look(directory, { signedOnly: true })).finding).toBeNull();
-  const stolen = await rewritten(
-    directory,
-    (frames) => {
-      const paid = frames.flatMap(({ entries }) => entries).find((entry) => entry.luid === luid) as IntentEntry;
-      const own = keyIn(directory);
-      const custom = '{"moment":"2026-01-01T00:00:00.000Z"}';
-      paid.proofs = [{ public: own.public, result: sign(proofDigest(hex(paid.hash), custom), own), custom }];
-    },
-    keyIn(directory),
-    SECOND_FORMAT,
-  );
-  const { finding, counts } = await look(stolen);
-  expect([finding, counts.permitted]).toEqual([null, 1]);
-  expect((await look(stolen, { signedOnly: true })).finding).toMatchObject({ kind: 'decided' });
-});
-
 describe('a transfer that somebody else signed than the ledger asks for', async () => {
   const directory = freshDirectory();
   const server = await startServer({ directory });
@@ -909,10 +496,6 @@ describe('where frames are gone', () => {
   });
 });
 
-function forgetTokens(state: State): void {
-  Object.assign(state, { tokens: new UsedTokens(state.hashSeed) });
-}
-
 function forgeProof(entry: IntentEntry): void {
   entry.proofs[0]!.result = flipped(entry.proofs[0]!.result, 5);
 }
@@ -965,38 +548,4 @@ function rekey(frames: Frames): void {
   signer.seal = signed(sealCustom(signer));
 }
 
-function reseed(state: State, extra: StateExtra): void {
-  extra.hashSeed = (state.hashSeed ^ 0x5eed) >>> 0;
-  Object.assign(state, reseeded(state, extra.hashSeed));
-}
-
-/** Each of the first slots is chained to itself; how many there are. */
-function circle(tokens: UsedTokens, max = Number.POSITIVE_INFINITY): number {
-  const parts = tokens.dump();
-  const next = parts.find(({ name }) => name.startsWith('token-next') && !name.endsWith('.head'))!;
-  const bytes = bytesOf(next);
-  const slots = Math.min(max, bytes.length / 4);
-  for (let slot = 0; slot < slots; slot++) new DataView(bytes.buffer).setUint32(slot * 4, slot + 1, true);
-  tokens.dump = () => parts.map((part) => (part === next ? { name: part.name, final: false, pieces: [bytes] } : part));
-  return slots;
-}
-
 /** Its columns have all of them, and nothing leads there. */
-function unindexTokens(state: State): void {
-  const parts = state.tokens.dump();
-  const pieces = new Map(parts.map((part) => [part.name, bytesOf(part)]));
-  dropParts(parts);
-  const empty = new UsedTokens(state.hashSeed).dump();
-  for (const part of empty) if (part.name.startsWith('tokens')) pieces.set(part.name, bytesOf(part));
-  dropParts(empty);
-  const spoilt = new UsedTokens(state.hashSeed);
-  spoilt.load(pieces, state.tokens.extra());
-  Object.assign(state, { tokens: spoilt });
-}
-
-function unindex(state: State): void {
-  const row = 3;
-  const handle = findHandle(state, 1, Kind.wallet, 'x');
-  expect(handle).toBe(-1);
-  state.handles.insert(0x12345678, row);
-}
