@@ -90,13 +90,14 @@ const IMPLIED = ['type', 'isEarly'];
 /** What nothing in the books says, or a client has signed. */
 const SERVERS_WORD = [
   // When it came, as long as that is no earlier than what came before, and no later than when it was decided.
-  ...['create', 'update', 'drop', 'proof', 'delivery', 'token'].map((type) => `${type} moment: less`),
+  // Of a record it is tried on the first ledger, which the server makes and signs with that moment.
+  ...['update', 'drop', 'proof', 'delivery', 'token'].map((type) => `${type} moment: less`),
   'intent moment: less',
   'intent moment: more',
   // Which luid it drew, of those of its kind and second; that of an intent is its thread's name too.
   'create luid: other end',
   // That a client's signature came twice in one body, or, where its ledger lets anybody drop, with none.
-  ...['create', 'update', 'drop', 'intent'].map((type) => `${type} proofs: the last twice`),
+  ...['update', 'drop', 'intent'].map((type) => `${type} proofs: the last twice`),
   'drop proofs: the last gone',
   // What became of calls outward: that an event was delivered, and how. The event must be one of the ledger.
   'delivery attempts: less',

@@ -239,6 +239,7 @@ export class Life implements World {
       if (mayFail && this.dice.chance(0.25)) {
         for (let n = this.dice.between(1, 2); n > 0; n--) this.tell(`faults to come: ${this.#volume.injectFault()}`);
       }
+      this.#rot?.putBack();
       const host = this.#open(name, mayFail);
       if (host === null) continue;
       this.#host = host;
@@ -413,6 +414,7 @@ export class Life implements World {
       await this.#stop(host);
     }
     if (!host.isGone) host.power.cut(dice.chance(0.6) ? 'power' : 'kill');
+    this.#rot?.putBack();
     this.tell(`ended by ${host.power.how}`);
     this.#bury(host);
     return host.power.how;

@@ -34,10 +34,17 @@ const LEFT_MS = 100;
 export class Rot {
   readonly #world: World;
   readonly #dice: Dice;
+  /** What puts right files that had changed and went since. */
+  readonly #gone: (() => unknown)[] = [];
 
   constructor(seed: number, world: World) {
     this.#world = world;
     this.#dice = new Dice(~seed);
+  }
+
+  /** To be called when the power has gone: it may have brought back what had gone, as that was then. */
+  putBack(): void {
+    for (const mend of this.#gone.splice(0)) mend();
   }
 
   /** Changes a file now and then, and has the server look through its own; resolves when that is over, or the process. */
@@ -63,7 +70,9 @@ export class Rot {
       else must(disk.exists(path) && disk.bytesOf(path).equals(whole), `${file} has changed, and is not written anew`);
     }
     // An older snapshot may have gone when a newer one came; one that was written over is whole.
-    if (!isOwn || disk.exists(path)) disk.put(path, whole);
+    const mayBeGone = isOwn && host.snapshots > snapshots;
+    if (!mayBeGone || disk.exists(path)) disk.put(path, whole);
+    else this.#gone.push(() => disk.exists(path) && disk.put(path, whole));
   }
 
   /** The same to a segment. What is written behind the byte stays, so it alone is put back. */
@@ -80,6 +89,7 @@ export class Rot {
     if (bytes === 0) return;
     const at = this.#dice.below(bytes);
     tell(`rot: ${file} is flipped at ${at}`);
+    const byte = disk.bytesOf(path)[at];
     disk.flip(path, at);
     host.left = null;
     await this.#look(host);
@@ -87,8 +97,13 @@ export class Rot {
     const isNeeded = () => host.isUp && disk.exists(path) && needed().some((segment) => segment.file === file);
     if (isNeeded() && !this.#world.isFaulty()) must(host.left === file, `${file} has changed, and nobody says so`);
     for (let ms = 2; isNeeded() && ms < LEFT_MS; ms *= 2) await Promise.race([loop.sleep(ms), host.power.gone]);
-    if (disk.exists(path)) disk.flip(path, at);
-    else this.#world.gone(path)[at]! ^= 1;
+    // What a crash tore may have been written before the byte changed.
+    if (disk.exists(path)) {
+      if (disk.bytesOf(path)[at] !== byte) disk.flip(path, at);
+      return;
+    }
+    this.#gone.push(() => disk.exists(path) && disk.bytesOf(path)[at] !== byte && disk.flip(path, at));
+    this.#world.gone(path)[at]! ^= 1;
   }
 
   /** The server looks once through its own; resolves when that is over, or the process. */
