@@ -96,7 +96,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   const tellFigures = config.logLevel === 'debug' ? watchFigures(engine, pool, log) : () => {};
   const door = openDoor(config, rooms, defaultLedger, log);
   const waits = [engine.diskWait, { look: () => rooms.followers.count() }];
-  const { scrub } = rooms;
+  const { scrub } = rooms.snapshots;
   const endWatch = startWatch({ engine, pool, lock: books.lock, lookAtClock, scrub, waits, expires: !isReadOnly }, log);
   const running: Running = {
     rooms,
@@ -164,7 +164,7 @@ async function tryPorts({ host, port, metrics, followers }: Config): Promise<voi
 }
 
 async function openMetrics(config: Config, directory: string, running: Running, { inform }: Log): Promise<SidePort> {
-  const { engine, pool, journal, effects, followers, scrub, snapshots } = running.rooms;
+  const { engine, pool, journal, effects, followers, snapshots } = running.rooms;
   const server = () => running.listening;
   const watched = {
     engine,
@@ -174,7 +174,6 @@ async function openMetrics(config: Config, directory: string, running: Running, 
     followers,
     server,
     freeBytes: () => freeBytes(directory),
-    scrub,
     snapshots,
   };
   const metrics = await startMetrics(readPlace(config.metrics), watched);
@@ -221,7 +220,7 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
 
 /** The plan backwards: nobody comes in any more, what is on its way comes to its end, the files are closed. */
 async function stop(running: Running, code: number, inform: Log['inform']): Promise<void> {
-  const { waiters, effects, outgoing, engine, followers, journal, pool, scrub } = running.rooms;
+  const { waiters, effects, outgoing, engine, followers, journal, pool, snapshots } = running.rooms;
   const closed = running.listening?.close();
   const watch = setInterval(() => endWithoutCopies(running), STUCK_LOOK_MS);
   // Whoever waits for an intent's end hears how far it came, instead of a broken connection.
@@ -238,7 +237,7 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   running.followers?.close();
   // One of them may have had all, and something may have followed from that.
   await either(engine.drained(), () => followers.wait.isOn && !engine.isSnapshotting);
-  await scrub?.close();
+  await snapshots.scrub?.close();
   await journal.close();
   leaveBooks(running.books, running.isDurable ? journal.position : null);
   running.metrics?.close();

@@ -16,8 +16,8 @@ import type { Server } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
 import type { ProofPool } from './proof/pool.ts';
 import { openSidePort, type SidePort } from './side-port.ts';
+import type { Snapshots } from './snapshots.ts';
 import type { Journal } from './storage/journal.ts';
-import type { Scrub } from './storage/scrub.ts';
 
 /** Whose figures are told. Sums go on from the start. */
 interface Watched {
@@ -30,8 +30,7 @@ interface Watched {
   server(): Server | null;
   /** Room on the disk of the data. Throws where the directory is gone: then nothing is told, and the server ends soon. */
   freeBytes(): number;
-  scrub: Scrub | null;
-  snapshots: { taken: number; lastEntry: number; lastMs: number };
+  snapshots: Snapshots;
 }
 
 const WATCHERS_MAX = 64;
@@ -215,19 +214,19 @@ const METRICS: readonly Metric[] = [
     type: 'counter',
     name: 'ayni_scrubbed_bytes_total',
     help: 'What of the newest snapshot and the journal behind it was read again since the start',
-    tell: ({ scrub }) => scrub?.stats.bytes ?? 0,
+    tell: ({ snapshots }) => snapshots.scrub?.stats.bytes ?? 0,
   },
   {
     type: 'counter',
     name: 'ayni_scrub_changed_total',
     help: 'How often a part, the newest snapshot or a segment was found to have been changed by the disk',
-    tell: ({ scrub }) => scrub?.stats.changed ?? 0,
+    tell: ({ snapshots }) => snapshots.scrub?.stats.changed ?? 0,
   },
   {
     type: 'counter',
     name: 'ayni_scrub_mended_total',
     help: 'Parts that the disk had changed, and that were written anew',
-    tell: ({ scrub }) => scrub?.stats.mended ?? 0,
+    tell: ({ snapshots }) => snapshots.scrub?.stats.mended ?? 0,
   },
 ];
 

@@ -5,7 +5,6 @@
 
 import type { HeldBooks } from './books.ts';
 import { booksRoom, type Config } from './config.ts';
-import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers, settledTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
@@ -25,13 +24,9 @@ import type { KeyPair } from './proof/keys.ts';
 import { ProofPool } from './proof/pool.ts';
 import { Sealer } from './proof/sealer.ts';
 import { verify } from './proof/verify.ts';
+import { Snapshots } from './snapshots.ts';
 import { Journal, RESERVE_BYTES } from './storage/journal.ts';
-import { Scrub } from './storage/scrub.ts';
-import { takeSnapshot } from './storage/snapshot.ts';
-import { SnapshotError } from './storage/snapshot-format.ts';
-import { errorCode } from './storage/system-error.ts';
-import { packValue } from './storage/values.ts';
-import { fatalText, notReplacedText } from './trouble.ts';
+import { fatalText } from './trouble.ts';
 import { watchV8Heap } from './v8-heap.ts';
 import { longLivedBytesMax, youngBytesMax } from './young-generation.ts';
 
@@ -58,10 +53,7 @@ export interface Rooms {
   outgoing: Outgoing;
   effects: Effects;
   followers: Followers;
-  /** Null where nothing is looked through again. */
-  scrub: Scrub | null;
-  /** What became of the snapshots of this run. */
-  snapshots: { taken: number; lastEntry: number; lastMs: number };
+  snapshots: Snapshots;
 }
 
 /** Opens the journal for append, where anything may be, and wires all that runs behind the door; nothing is published or called yet. */
@@ -84,41 +76,13 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     keyTablesMax: config.keyTablesMax,
     looksMax: config.threadSecondsMax,
   });
-  const snapshots = { taken: 0, lastEntry: 0, lastMs: 0 };
-  let newest = books.snapshot;
-  /** How much was found to have changed that no snapshot has left behind yet. As long as there is some, this memory may be all that is whole. */
-  let changes = 0;
-  const scrub =
-    config.scrubSeconds === 0 || config.readOnly === 'yes'
-      ? null
-      : new Scrub({
-          disk,
-          directory,
-          verify: books.verifyHash,
-          newest: () => newest,
-          finals: () => finalParts(state),
-          rest: restFor(1000 * config.scrubSeconds),
-          tell: log.tell,
-          renew(file, reason) {
-            changes += 1;
-            // Found again where no other could be taken.
-            if (!books.refused.some((refused) => refused.file === file))
-              books.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
-            followers.lostSnapshot(file);
-            engine.requestSnapshot();
-          },
-          end: () => journal.end,
-          leave(file) {
-            const request = () => {
-              changes += 1;
-              engine.requestSnapshot();
-            };
-            changes += 1;
-            // A start reads the segment that the snapshot's own entry lies in from its beginning.
-            if (journal.end?.file === file) journal.beginSegment(request);
-            else request();
-          },
-        });
+  const snapshots = new Snapshots({
+    ...{ disk, directory, state, journal, loaded: books.snapshot, refused: books.refused },
+    ...{ sign: signHash, verify: books.verifyHash, tell: log.tell },
+    rest: config.scrubSeconds === 0 || config.readOnly === 'yes' ? null : restFor(1000 * config.scrubSeconds),
+    request: () => engine.requestSnapshot(),
+    lost: (file) => followers.lostSnapshot(file),
+  });
   const waiters = new Waiters();
   const followers = new Followers({
     disk,
@@ -143,19 +107,9 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     // room yet, and no start would come through. The operator is told that it is overdue.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {
-      const before = changes;
-      const taken = await snapshotOf(state, journal, books, scrub).catch((error: Error) => {
-        if (changes === 0 || (errorCode(error) === '' && !(error instanceof SnapshotError))) throw error;
-        log.tell(notReplacedText(error));
-      });
-      if (taken === undefined) return;
-      if (changes === before) changes = 0;
+      const taken = await snapshots.take();
+      if (taken === null) return;
       const { seq, file, bytes, removed, ms } = taken;
-      Object.assign(snapshots, { taken: snapshots.taken + 1, lastEntry: seq, lastMs: ms });
-      newest = file;
-      // In the place of one that was of no use.
-      const lost = books.refused.findIndex((refused) => refused.file === file);
-      if (lost >= 0) books.refused.splice(lost, 1);
       followers.tookSnapshot(seq);
       log.inform(
         `Took ${file}: ${bytes} bytes written in ${Math.round(ms)} ms, ${removed.length} older files removed.`,
@@ -193,7 +147,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     inform: log.tell,
     note: (what, done) => engine.note(what, done),
   });
-  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, scrub, snapshots };
+  return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
 }
 
 /** Who has lost its copies calls nobody, whether something is on its way to them or not: one of them may have become the books. */
@@ -209,21 +163,6 @@ export function endProcess(pool: ProofPool, code: number): void {
     if (++looks > THREADS_END_LOOKS_MAX) process.kill(process.pid, 'SIGKILL');
   }, 1000);
   pool.abandon().finally(() => process.exit(code));
-}
-
-/** To be called between two batches: what the state holds is then what the journal does. */
-async function snapshotOf(state: State, journal: Journal, books: HeldBooks, scrub: Scrub | null) {
-  const { disk, directory, signHash, verifyHash, refused } = books;
-  const { extra, parts } = dumpState(state);
-  const content = { ...journal.position, extra: packValue(extra), parts };
-  const take = () => takeSnapshot(disk, directory, content, { sign: signHash, verify: verifyHash, refused });
-  try {
-    const taken = await (scrub === null ? take() : scrub.alone(take));
-    return { ...taken, seq: content.seq };
-  } finally {
-    // Where it failed, what it has not read would be kept for it for good.
-    dropParts(parts);
-  }
 }
 
 /** Rests that take so long together; none of them keeps the process alive. */

@@ -48,7 +48,7 @@ export interface ScrubOptions {
   /** Something changed on the disk: what, and what is done about it. */
   tell(what: string): void;
   /** The newest snapshot's own file has changed: it counts no more, and a new one is to be taken. */
-  renew(name: string, fault: string): void;
+  renew(name: string): void;
   /** Where the journal's last frame ends that is on the device; null before the first. */
   end(): { readonly file: string; readonly byte: number } | null;
   /** A segment that a start would read has changed: a snapshot is to be taken behind it. */
@@ -164,7 +164,7 @@ export class Scrub {
     if (this.#isClosed || name !== newest()) return;
     this.stats.changed += 1;
     tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
-    renew(name, fault);
+    renew(name);
   }
 
   async #look(part: FinalPart, { name, bytes, hash }: PartRow, all: number): Promise<void> {

@@ -7,7 +7,6 @@
  */
 import type { Claim } from '../../src/core/claims/index.ts';
 import type { Command, CreateCommand } from '../../src/core/command.ts';
-import { dumpState } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { findHandle, findLedger, findLuid } from '../../src/core/finding.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
@@ -24,12 +23,11 @@ import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { ProofPool } from '../../src/proof/pool.ts';
 import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
+import { Snapshots } from '../../src/snapshots.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { acquireLock } from '../../src/storage/lock.ts';
-import { takeSnapshot } from '../../src/storage/snapshot.ts';
-import { packValue } from '../../src/storage/values.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import { Power } from './power.ts';
 
@@ -110,7 +108,7 @@ export class House {
   readonly fatals: Error[] = [];
   /** What `defect` was. */
   readonly defects: Error[] = [];
-  snapshots = 0;
+  readonly kept: Snapshots;
 
   /** A server that has recovered and has its default ledger `main`. Throws PowerCut where the power goes before. */
   static async open(disk: FakeDisk, options: HouseOptions = {}): Promise<House> {
@@ -137,6 +135,14 @@ export class House {
       sign: signHash,
     });
     this.journal = journal;
+    this.kept = new Snapshots({
+      ...{ disk: this.#held, directory: DIRECTORY, state, journal },
+      ...{ loaded: this.recovered.snapshot, refused: this.recovered.refused, sign: signHash, verify: verifyHash },
+      rest: async () => {},
+      request: () => this.engine.requestSnapshot(),
+      lost: () => {},
+      tell: (text) => void this.told.push(text),
+    });
     this.engine = new Engine({
       state,
       journal,
@@ -174,11 +180,12 @@ export class House {
   }
 
   async takeSnapshot(): Promise<void> {
-    const { extra, parts } = dumpState(this.state);
-    const content = { ...this.journal.position, extra: packValue(extra), parts };
-    const { refused } = this.recovered;
-    await takeSnapshot(this.#held, DIRECTORY, content, { sign: signHash, verify: verifyHash, refused });
-    this.snapshots++;
+    await this.kept.take();
+  }
+
+  /** How many were taken. */
+  get snapshots(): number {
+    return this.kept.taken;
   }
 
   /** Waits until everything is answered and written, or no more can be: the power gone, the disk broken. */

@@ -4,7 +4,6 @@
  *
  * Always holds: once the process is gone nothing it still does is seen by anybody.
  */
-import { dumpState, finalParts } from '../../src/core/dump.ts';
 import { findLedger } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { DROPPED, type MemorySizes, type State } from '../../src/core/state.ts';
@@ -23,15 +22,12 @@ import { ProofPool } from '../../src/proof/pool.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
 import { verify } from '../../src/proof/verify.ts';
 import type { Recovered } from '../../src/recovery.ts';
+import { Snapshots } from '../../src/snapshots.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { noteEnd } from '../../src/storage/known-end.ts';
 import { acquireLock, type Lock, LockLostError } from '../../src/storage/lock.ts';
-import { Scrub } from '../../src/storage/scrub.ts';
-import { takeSnapshot } from '../../src/storage/snapshot.ts';
-import { SnapshotError } from '../../src/storage/snapshot-format.ts';
-import { packValue } from '../../src/storage/values.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import { Border } from './border.ts';
@@ -105,7 +101,7 @@ export class Host implements Watched {
   /** Why it stops by itself. */
   failure: Error | null = null;
   isOusted = false;
-  snapshots = 0;
+  readonly snapshots: Snapshots;
   readonly #world: World;
   /** Through which it reads and writes. */
   readonly #disk: Disk;
@@ -116,11 +112,6 @@ export class Host implements Watched {
   #seen: number;
   #isStopping = false;
   readonly #sealer = new Sealer(SERVER.pair);
-  readonly #scrub: Scrub;
-  /** The snapshot that was loaded, or taken last. */
-  newest: string | null;
-  /** The segment that was found to have changed. */
-  left: string | null = null;
 
   /** Reads the books and opens them. Throws what a start throws, PowerCut where the power goes meanwhile. */
   constructor(world: World, { settings, clock, seat, cutAt, cutInFrame, how }: StartOptions, name: string) {
@@ -207,25 +198,14 @@ export class Host implements Watched {
       dice,
     );
     this.effects = this.#openEffects();
-    this.newest = this.recovered.snapshot;
-    this.#scrub = new Scrub({
-      disk: this.#disk,
-      directory: DIRECTORY,
-      verify: verifyHash,
-      newest: () => this.newest,
-      finals: () => finalParts(this.state),
+    this.snapshots = new Snapshots({
+      ...{ disk: this.#disk, directory: DIRECTORY, state: this.state, journal: this.journal },
+      ...{ loaded: this.recovered.snapshot, refused: this.recovered.refused },
+      ...{ sign: signHash, verify: verifyHash, pieceBytes: SNAPSHOT_PIECE_BYTES },
       rest: () => new Promise((resolve) => loop.after(dice.roll(), resolve, this.owner)),
-      tell: (text) => this.#world.tell(text),
-      renew: (file, reason) => {
-        this.recovered.refused.push({ file, reason, kind: 'other', error: new SnapshotError(reason) });
-        this.engine.requestSnapshot();
-      },
-      end: () => this.journal.end,
-      leave: (file) => {
-        this.left = file;
-        if (this.journal.end?.file === file) this.journal.beginSegment(() => this.engine.requestSnapshot());
-        else this.engine.requestSnapshot();
-      },
+      request: () => this.engine.requestSnapshot(),
+      lost: () => {},
+      tell: (text) => world.tell(text),
     });
     oracle.starts(this, end);
     this.#tick();
@@ -398,7 +378,7 @@ export class Host implements Watched {
     await this.border.drained();
     this.effects.close();
     await this.engine.drained();
-    await this.#scrub.close();
+    await this.snapshots.scrub!.close();
     await this.journal.close();
     await this.pool.close();
     noteEnd(this.#disk, DIRECTORY, this.journal.position, signHash);
@@ -447,27 +427,14 @@ export class Host implements Watched {
   }
 
   async #takeSnapshot(): Promise<void> {
-    const { extra, parts } = dumpState(this.state);
-    const content = { ...this.journal.position, extra: packValue(extra), parts };
-    const keys = { sign: signHash, verify: verifyHash };
-    const { file } = await this.#scrub.alone(() =>
-      takeSnapshot(this.#disk, DIRECTORY, content, {
-        ...keys,
-        refused: this.recovered.refused,
-        pieceBytes: SNAPSHOT_PIECE_BYTES,
-      }),
-    );
-    this.newest = file;
-    const lost = this.recovered.refused.findIndex((refused) => refused.file === file);
-    if (lost >= 0) this.recovered.refused.splice(lost, 1);
-    this.snapshots++;
-    this.#world.tell(`took ${file}`);
+    const taken = await this.snapshots.take();
+    if (taken !== null) this.#world.tell(`took ${taken.file}`);
   }
 
   /** Looks once through what of its books a start alone would read. To be called in an event of this process. */
   async look(): Promise<void> {
     try {
-      await this.#scrub.round();
+      await this.snapshots.scrub!.round();
     } catch (error) {
       this.engine.fail(error as Error);
     }

@@ -175,7 +175,7 @@ export class Life implements World {
       requests: visits,
       frames,
       entries: seq,
-      snapshots: this.#hosts.reduce((sum, host) => sum + host.snapshots, 0),
+      snapshots: this.#hosts.reduce((sum, host) => sum + host.snapshots.taken, 0),
       faults: this.#volume.faults,
       damages: this.#damages,
       takeovers: this.#rivals?.takeovers ?? 0,

@@ -57,20 +57,21 @@ export class Rot {
     const path = `${DIRECTORY}/${file}`;
     const whole = disk.bytesOf(path);
     tell(`rot: ${file} ${this.#spoil(path, whole)}`);
-    const isOwn = file === host.newest;
-    const { snapshots } = host;
-    host.left = null;
+    const isOwn = file === host.snapshots.newest;
+    const { taken, scrub } = host.snapshots;
+    const { changed } = scrub!.stats;
     await this.#look(host);
-    must(host.left === null || this.#world.isFaulty(), `${host.left} has not changed, and is said to`);
+    if (host.isUp && !this.#world.isFaulty())
+      must(scrub!.stats.changed <= changed + 1, 'more than this is said to have changed');
     // Where nothing was written since, the new one has the same name.
-    for (let ms = 2; isOwn && host.isUp && host.snapshots === snapshots && ms < PATIENCE_MS; ms *= 2)
+    for (let ms = 2; isOwn && host.isUp && host.snapshots.taken === taken && ms < PATIENCE_MS; ms *= 2)
       await Promise.race([loop.sleep(ms), host.power.gone]);
     if (host.isUp && !this.#world.isFaulty()) {
-      if (isOwn) must(host.snapshots > snapshots, `${file} has changed, and no new snapshot was taken`);
+      if (isOwn) must(host.snapshots.taken > taken, `${file} has changed, and no new snapshot was taken`);
       else must(disk.exists(path) && disk.bytesOf(path).equals(whole), `${file} has changed, and is not written anew`);
     }
     // An older snapshot may have gone when a newer one came; one that was written over is whole.
-    const mayBeGone = isOwn && host.snapshots > snapshots;
+    const mayBeGone = isOwn && host.snapshots.taken > taken;
     if (!mayBeGone || disk.exists(path)) disk.put(path, whole);
     else this.#gone.push(() => disk.exists(path) && disk.put(path, whole));
   }
@@ -80,7 +81,7 @@ export class Rot {
     const { loop, disk, tell } = this.#world;
     const { end } = host.journal;
     if (end === null) return;
-    const seq = () => (host.newest === null ? 0 : snapshotSeq(host.newest));
+    const seq = () => (host.snapshots.newest === null ? 0 : snapshotSeq(host.snapshots.newest));
     const needed = () => neededSegments(disk, DIRECTORY, { ...JOURNAL_START, seq: seq() });
     const { file } = this.#dice.pick(needed().filter((segment) => segment.file <= end.file));
     const path = `${DIRECTORY}/${file}`;
@@ -91,12 +92,18 @@ export class Rot {
     tell(`rot: ${file} is flipped at ${at}`);
     const byte = disk.bytesOf(path)[at];
     disk.flip(path, at);
-    host.left = null;
+    const { stats } = host.snapshots.scrub!;
+    const { changed } = stats;
     await this.#look(host);
     // Where nobody reads it any more it may be gone, and who passes it by before that says nothing.
     const isNeeded = () => host.isUp && disk.exists(path) && needed().some((segment) => segment.file === file);
-    if (isNeeded() && !this.#world.isFaulty()) must(host.left === file, `${file} has changed, and nobody says so`);
-    for (let ms = 2; isNeeded() && ms < LEFT_MS; ms *= 2) await Promise.race([loop.sleep(ms), host.power.gone]);
+    if (isNeeded() && !this.#world.isFaulty()) must(stats.changed > changed, `${file} has changed, and nobody says so`);
+    // One in use is left once the next has an entry.
+    const { position, end: inUse } = host.journal;
+    const isToGo = () => file !== inUse!.file || host.journal.position.seq > position.seq;
+    for (let ms = 2; isNeeded() && ms < (isToGo() ? PATIENCE_MS : LEFT_MS); ms *= 2)
+      await Promise.race([loop.sleep(ms), host.power.gone]);
+    must(!isNeeded() || !isToGo() || this.#world.isFaulty(), `${file} has changed, and a start would read it still`);
     // What a crash tore may have been written before the byte changed.
     if (disk.exists(path)) {
       if (disk.bytesOf(path)[at] !== byte) disk.flip(path, at);
@@ -115,7 +122,7 @@ export class Rot {
   }
 
   /** A part that the server has written or read, or its newest snapshot; null where there is none. */
-  #pick({ newest, state }: Host): string | null {
+  #pick({ snapshots: { newest }, state }: Host): string | null {
     const rows = finalParts(state).flatMap((part) => rememberedPart(DIRECTORY, part) ?? []);
     const isPart = rows.length > 0 && this.#dice.chance(0.7);
     return isPart ? this.#dice.pick(rows.map(({ name, hash }) => partName(name, hash!))) : newest;

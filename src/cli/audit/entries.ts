@@ -300,7 +300,7 @@ export class EntryAudit {
   /** What the server makes by itself it signs as a client would, once. */
   #checkOwnProofs({ proofs }: VersionEntry, place: Place, moment: number): void {
     const [first, ...others] = proofs;
-    const isOwn = others.length === 0 && first!.custom === ownCustom(moment) && this.#isServers(first!.public);
+    const isOwn = others.length === 0 && first?.custom === ownCustom(moment) && this.#isServers(first.public);
     if (!isOwn) throw new FoundError('lie', place, 'it is not signed as the server signs what it makes by itself');
   }
 

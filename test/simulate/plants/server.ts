@@ -327,7 +327,7 @@ export const SERVER_PLANTS: Plant[] = [
     'a part that the disk has changed is only told of',
     [SCRUB, '        await keepPart(disk, directory, part, gatheringBuffer());\n', ''],
   ],
-  ['a newest snapshot that the disk has changed is only told of', [SCRUB, '    renew(name, fault);\n', '']],
+  ['a newest snapshot that the disk has changed is only told of', [SCRUB, '    renew(name);\n', '']],
   ['a segment that the disk has changed is only told of', [SCRUB, '    leave(file);\n', '']],
   ['a part is written anew beside a snapshot', [SCRUB, 'this.#turn.then(write)', 'write()']],
   [

@@ -1,0 +1,128 @@
+/**
+ * The snapshots of a running server; and where the disk has changed what a start would read, one more of them, which needs
+ * nothing of that.
+ *
+ * What always holds: nothing is written for a snapshot while scrubbing writes; one that was found to have changed does not
+ * count as kept; as long as something has changed that no snapshot has left behind, memory may be all that is whole: then
+ * one that cannot be taken is told of, and ends nobody.
+ */
+import { dropParts, dumpState, finalParts } from './core/dump.ts';
+import type { State } from './core/state.ts';
+import type { Disk } from './storage/disk.ts';
+import type { Journal } from './storage/journal.ts';
+import { Scrub, type ScrubOptions } from './storage/scrub.ts';
+import { neededSegments } from './storage/segments.ts';
+import { type SnapshotOptions, type SnapshotTaken, takeSnapshot } from './storage/snapshot.ts';
+import { SnapshotError } from './storage/snapshot-format.ts';
+import type { RefusedSnapshot } from './storage/snapshot-reader.ts';
+import { errorCode } from './storage/system-error.ts';
+import { packValue } from './storage/values.ts';
+import { notReplacedText } from './trouble.ts';
+
+interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pieceBytes'> {
+  disk: Disk;
+  directory: string;
+  state: State;
+  journal: Pick<Journal, 'position' | 'end' | 'beginSegment'>;
+  /** Name of the one that was loaded, null where none was, and those that could not be. */
+  loaded: string | null;
+  refused: readonly RefusedSnapshot[];
+  /** Of scrubbing; null: nothing is read again. */
+  rest: ScrubOptions['rest'] | null;
+  /** Asks for `take` to be called, between two batches. */
+  request(): void;
+  /** This one has changed. */
+  lost(file: string): void;
+  tell(text: string): void;
+}
+
+export class Snapshots {
+  /** What became of those of this run. */
+  taken = 0;
+  lastEntry = 0;
+  lastMs = 0;
+  /** Null where nothing is read again. */
+  readonly scrub: Scrub | null;
+  readonly #options: SnapshotsOptions;
+  /** The one that was loaded or taken last. */
+  #newest: string | null;
+  /** Names of those that a start could not use, or could not any more. */
+  readonly #refused: Set<string>;
+  /** Names of what has changed, as long as a start would read it. */
+  readonly #changed = new Set<string>();
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+    this.#newest = options.loaded;
+    this.#refused = new Set(options.refused.map(({ file }) => file));
+    this.scrub = options.rest === null ? null : this.#scrubWith(options.rest);
+  }
+
+  get newest(): string | null {
+    return this.#newest;
+  }
+
+  /**
+   * Takes one. To be called between two batches: what the state holds is then what the journal does. Null where it could not
+   * be taken, and is told of; rejects where the process is to end for that.
+   */
+  async take(): Promise<(SnapshotTaken & { seq: number }) | null> {
+    const { state, journal, tell } = this.#options;
+    const { extra, parts } = dumpState(state);
+    const content = { ...journal.position, extra: packValue(extra), parts };
+    try {
+      const write = () => this.#write(content);
+      const taken = await (this.scrub === null ? write() : this.scrub.alone(write));
+      this.#tookOne(taken, content.seq);
+      return { ...taken, seq: content.seq };
+    } catch (error) {
+      const isDisks = error instanceof SnapshotError || errorCode(error) !== '';
+      if (this.#changed.size === 0 || !isDisks) throw error;
+      tell(notReplacedText(error as Error));
+      return null;
+    } finally {
+      // Where it failed, what it has not read would be kept for it for good.
+      dropParts(parts);
+    }
+  }
+
+  #write(content: Parameters<typeof takeSnapshot>[2]): Promise<SnapshotTaken> {
+    const { disk, directory } = this.#options;
+    const refused = [...this.#refused].map((file) => ({ file }));
+    return takeSnapshot(disk, directory, content, { ...this.#options, refused });
+  }
+
+  #tookOne({ file, ms }: SnapshotTaken, seq: number): void {
+    const { disk, directory, journal } = this.#options;
+    this.taken += 1;
+    this.lastEntry = seq;
+    this.lastMs = ms;
+    this.#newest = file;
+    // It may be in the place of one that was of no use.
+    this.#refused.delete(file);
+    const needed = neededSegments(disk, directory, { ...journal.position, seq }).map((segment) => segment.file);
+    for (const name of this.#changed) if (!needed.includes(name)) this.#changed.delete(name);
+  }
+
+  #scrubWith(rest: ScrubOptions['rest']): Scrub {
+    const { disk, directory, verify, state, journal, request, lost, tell } = this.#options;
+    return new Scrub({
+      ...{ disk, directory, verify, rest, tell },
+      newest: () => this.#newest,
+      finals: () => finalParts(state),
+      end: () => journal.end,
+      renew: (file) => {
+        this.#changed.add(file);
+        this.#refused.add(file);
+        lost(file);
+        request();
+      },
+      leave: (file) => {
+        this.#changed.add(file);
+        // A start reads the segment that the snapshot's own entry lies in from its beginning.
+        if (journal.end?.file === file) journal.beginSegment(request);
+        else request();
+      },
+    });
+  }
+}

@@ -1,0 +1,74 @@
+/** What a running server does where the disk has changed what a start would read; see src/snapshots.ts. */
+import { expect, test } from 'vitest';
+import { FakeDisk } from '../storage/fake-disk.ts';
+import { DIRECTORY, House, recoverFrom } from './house.ts';
+import { chance, freshWorld, live, SCRIPT } from './life.ts';
+
+const path = (name: string) => `${DIRECTORY}/${name}`;
+
+/** A house with a snapshot. */
+async function standing(): Promise<{ house: House; disk: FakeDisk; act: () => Promise<void> }> {
+  const disk = new FakeDisk(1);
+  const house = await House.open(disk, { world: freshWorld() });
+  await live(house, SCRIPT);
+  await house.takeSnapshot();
+  const act = chance(5);
+  return {
+    house,
+    disk,
+    async act() {
+      for (let step = 0; step < 20; step++) act(house);
+      await house.quiet();
+    },
+  };
+}
+
+/** Changes a byte of the segment in use, which a start would read. */
+const flipInUse = ({ disk, journal }: House) => disk.flip(path(journal.end!.file), 700);
+
+const FULL = { call: 'write', path: 'snapshot', code: 'ENOSPC' } as const;
+
+test('a segment that has changed is left with the next entry, and a start reads the snapshot behind it', async () => {
+  const { house, disk, act } = await standing();
+  flipInUse(house);
+  await house.kept.scrub!.round();
+  expect(house.snapshots, 'a snapshot now would need the segment all the same').toBe(1);
+  await act();
+  expect(house.snapshots).toBe(2);
+  disk.crash();
+  expect(recoverFrom(disk).state.log.length).toBe(house.state.log.length);
+});
+
+test('until then no snapshot that fails ends the server, though another was taken in between', async () => {
+  const { house, disk, act } = await standing();
+  flipInUse(house);
+  await house.kept.scrub!.round();
+  await house.takeSnapshot();
+  disk.inject(FULL);
+  await house.takeSnapshot();
+  expect(house.told.at(-1)).toMatch(/^No snapshot could be taken in the place of what has changed .*ENOSPC/);
+  await act();
+  expect([house.snapshots, house.fatals]).toEqual([3, []]);
+  disk.inject(FULL);
+  await expect(house.takeSnapshot(), 'nothing needs it any more').rejects.toThrow('ENOSPC');
+});
+
+test('a newest snapshot that has changed counts as kept no more, once and until another is in its place', async () => {
+  const { house, disk, act } = await standing();
+  await act();
+  await house.takeSnapshot();
+  const newest = path(house.kept.newest!);
+  disk.put(newest, disk.bytesOf(newest).subarray(0, -1));
+  disk.inject({ ...FULL, times: 2 });
+  await house.kept.scrub!.round();
+  await house.quiet();
+  await house.kept.scrub!.round();
+  await house.quiet();
+  expect([house.fatals, house.told.filter((text) => text.startsWith('No snapshot')).length]).toEqual([[], 2]);
+  await house.takeSnapshot();
+  expect(path(house.kept.newest!), 'of the same entry, so in its place').toBe(newest);
+  await act();
+  await house.takeSnapshot();
+  const kept = disk.readdir(DIRECTORY).filter((name) => name.endsWith('.ays'));
+  expect(kept.map(path), 'it is one of the two that are kept').toEqual([newest, path(house.kept.newest!)]);
+});
