@@ -1,6 +1,6 @@
 /** What is forged, and what the ledger did not say, changes nothing at a bank. */
 import { Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { CALM } from '../../src/bridge/chaos.ts';
 import { startServer } from '../../src/bridge/server.ts';
 import { type Json, makeKeys, proof, verifyRecord } from '../support/client.ts';
@@ -162,17 +162,19 @@ describe('a forged body changes nothing', () => {
     });
     const silent = new Socket().connect(server.port, '127.0.0.1').pause();
     silent.on('error', () => {});
+    onTestFinished(async () => {
+      silent.destroy();
+      await server.close();
+    });
     silent.write('GET /long HTTP/1.1\r\nhost: bank\r\n\r\n');
     const ask = () =>
-      fetch(`http://127.0.0.1:${server.port}/`).then(
+      fetch(`http://127.0.0.1:${server.port}/`, { signal: AbortSignal.timeout(2_000) }).then(
         ({ status }) => status,
         () => 0,
       );
     await pause(200);
     expect(await ask()).toBe(0);
     await until(async () => (await ask()) === 200, 'a connection', 5_000);
-    silent.destroy();
-    await server.close();
   });
 
   test('nobody who does not bring the header', async () => {

@@ -19,6 +19,7 @@ import {
   sealFrame,
   segmentSeq,
 } from '../../src/storage/format.ts';
+import { isZeros } from '../../src/storage/frame-chain.ts';
 import { frameHashOf } from '../../src/storage/frame-entries.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { DamageError } from '../../src/storage/segments.ts';
@@ -177,6 +178,8 @@ function spoil({ disk, dice }: World, name: string): string {
   const blocks = Math.max(1, Math.floor(bytes.length / SECTOR_BYTES));
   const at = dice.below(blocks) * SECTOR_BYTES;
   const block = () => bytes.subarray(at, Math.min(at + SECTOR_BYTES, bytes.length));
+  // Zeros up to the end are room for frames: what is missing then shows in the segment behind it.
+  const orEnd = (what: string) => (isZeros(bytes, at) ? `${name} has zeros from ${at} to its end` : what);
   switch (dice.below(7)) {
     case 0:
     case 1: {
@@ -188,11 +191,11 @@ function spoil({ disk, dice }: World, name: string): string {
     case 2:
       block().fill(0);
       disk.put(path, bytes);
-      return `${name} has zeros at ${at}`;
+      return orEnd(`${name} has zeros at ${at}`);
     case 3:
       bytes.copy(bytes, at, dice.below(blocks) * SECTOR_BYTES, bytes.length);
       disk.put(path, bytes);
-      return `${name} has another block at ${at}`;
+      return orEnd(`${name} has another block at ${at}`);
     case 4:
       disk.put(path, Buffer.concat([bytes.subarray(0, at), block(), bytes.subarray(at)]));
       return `${name} has a block twice at ${at}`;
