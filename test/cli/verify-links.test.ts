@@ -27,6 +27,7 @@ import { issue, makeKit, openLedger, proofFor, segment, transfer, unique, until 
 import { startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
 import { filesIn, framesOf, keyIn, look, rewritten } from './books.ts';
+import type { Frames } from './lies.ts';
 
 const shortHash = (text: string) => Buffer.from(sha256(text)).toString('base64url').slice(0, 17);
 
@@ -273,19 +274,9 @@ describe('changed by somebody who holds the key', () => {
   test('a delivery of what was given up before, by the name of that round', async () => {
     for (const isNext of [false, true]) {
       const directory = await rewritten(plain, (frames) => {
-        const entries = frames.flatMap((frame) => frame.entries);
-        const last = frames.at(-1)!;
-        const lost = entries.find((entry) => entry.type === EntryType.delivery) as DeliveryEntry;
-        Object.assign(lost, { isDelivered: false, detail: 'status 503' });
-        const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
-        const next = luidOfDelivery(made[lost.row]!.luid, lost.luid, entries[lost.seq - 1]!.moment);
-        last.entries.push({
-          ...lost,
-          isDelivered: true,
-          detail: '',
-          moment: last.moment,
-          luid: isNext ? next : lost.luid,
-        });
+        const { lost, last, behind } = giveUp(frames);
+        const luid = isNext ? behind(lost.luid) : lost.luid;
+        last.entries.push({ ...lost, isDelivered: true, detail: '', moment: last.moment, luid });
       });
       const { finding } = await look(directory);
       if (isNext) expect(finding).toBeNull();
@@ -296,14 +287,10 @@ describe('changed by somebody who holds the key', () => {
   test('a delivery of what was given up again, by the name of a round before the last', async () => {
     for (const isNext of [false, true]) {
       const directory = await rewritten(plain, (frames) => {
-        const entries = frames.flatMap((frame) => frame.entries);
-        const { moment, entries: last } = frames.at(-1)!;
-        const lost = entries.find((entry) => entry.type === EntryType.delivery) as DeliveryEntry;
-        Object.assign(lost, { isDelivered: false, detail: 'status 503' });
-        const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
-        const behind = (luid: string) => luidOfDelivery(made[lost.row]!.luid, luid, entries[lost.seq - 1]!.moment);
+        const { lost, last, behind } = giveUp(frames);
         const second = behind(lost.luid);
-        for (const luid of [second, isNext ? behind(second) : second]) last.push({ ...lost, moment, luid });
+        for (const luid of [second, isNext ? behind(second) : second])
+          last.entries.push({ ...lost, moment: last.moment, luid });
       });
       const { finding } = await look(directory);
       if (isNext) expect(finding).toBeNull();
@@ -430,3 +417,13 @@ slow('a large intent is read once, not for each of its events that was delivered
   expect(counts.entries).toBeGreaterThan(claims);
   expect(large.length).toBeLessThan(10);
 });
+
+/** The first delivery is given up; and what the luid is of the round behind one. */
+function giveUp(frames: Frames) {
+  const entries = frames.flatMap((frame) => frame.entries);
+  const lost = entries.find((entry) => entry.type === EntryType.delivery) as DeliveryEntry;
+  Object.assign(lost, { isDelivered: false, detail: 'status 503' });
+  const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
+  const behind = (luid: string) => luidOfDelivery(made[lost.row]!.luid, luid, entries[lost.seq - 1]!.moment);
+  return { lost, last: frames.at(-1)!, behind };
+}

@@ -33,6 +33,13 @@ function flip(path: string, at: number): void {
 
 const told = (server: Server, what: RegExp) => until(() => what.exec(server.log()), server.log);
 
+/** A start passes nothing by. */
+async function readsAll(directory: string): Promise<void> {
+  const again = await startServer({ directory });
+  expect(again.log()).not.toContain('not used');
+  await again.stop();
+}
+
 test('a newest snapshot that has changed on the disk is followed by a new one, and a start reads that', async () => {
   const directory = freshDirectory();
   const first = await startServer({ directory, flags: ['--snapshot-every', '20'] });
@@ -44,9 +51,7 @@ test('a newest snapshot that has changed on the disk is followed by a new one, a
   await told(server, new RegExp(`${newest} has changed on the disk \\(other bytes\\)\\. A new snapshot is taken`));
   await told(server, /Took snapshot-\d+\.ays/);
   await server.kill();
-  const again = await startServer({ directory });
-  expect(again.log()).not.toContain('not used');
-  await again.stop();
+  await readsAll(directory);
 });
 
 test('a segment in use that has changed on the disk is left, and a start reads what lies behind it', async () => {
@@ -92,9 +97,7 @@ test.skipIf(!mountable).each([/^snapshot/, /^journal/])(
     disk.resize('16m');
     await until(() => taken() > 1, server.log);
     await server.kill();
-    const again = await startServer({ directory });
-    expect(again.log()).not.toContain('not used');
-    await again.stop();
+    await readsAll(directory);
   },
 );
 
