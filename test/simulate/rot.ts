@@ -19,6 +19,8 @@ import { must } from './must.ts';
 interface World {
   readonly loop: Loop;
   readonly disk: FakeDisk;
+  /** How many there were so far, and how many of them the disk has. */
+  frames(): { readonly frames: number; readonly durable: number };
   /** A segment that is not there any more, as it was. */
   gone(path: string): Buffer;
   /** Whether the disk was told to fail. */
@@ -28,7 +30,7 @@ interface World {
 
 /** Nothing takes longer, whatever the disk does. */
 const PATIENCE_MS = 300_000;
-/** So long a segment that has changed may have to wait for an entry in the next; there may be none. */
+/** So long a segment that has changed may have to wait for a frame in the next; there may be none. */
 const LEFT_MS = 100;
 
 export class Rot {
@@ -98,9 +100,10 @@ export class Rot {
     // Where nobody reads it any more it may be gone, and who passes it by before that says nothing.
     const isNeeded = () => host.isUp && disk.exists(path) && needed().some((segment) => segment.file === file);
     if (isNeeded() && !this.#world.isFaulty()) must(stats.changed > changed, `${file} has changed, and nobody says so`);
-    // One in use is left once the next has an entry.
-    const { position, end: inUse } = host.journal;
-    const isToGo = () => file !== inUse!.file || host.journal.position.seq > position.seq;
+    // One in use is left once the next has a frame; one that was on its way by now may have gone into the old one.
+    const inUse = host.journal.end!.file;
+    const { frames } = this.#world.frames();
+    const isToGo = () => file !== inUse || this.#world.frames().durable > frames;
     for (let ms = 2; isNeeded() && ms < (isToGo() ? PATIENCE_MS : LEFT_MS); ms *= 2)
       await Promise.race([loop.sleep(ms), host.power.gone]);
     must(!isNeeded() || !isToGo() || this.#world.isFaulty(), `${file} has changed, and a start would read it still`);
