@@ -12,8 +12,9 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { agentFor, type Client } from '../src/cli/client.ts';
+import type { Client } from '../src/cli/client.ts';
 import { runInParallel } from '../src/cli/parallel.ts';
+import { agentFor } from '../src/client/agent.ts';
 import {
   countingEntries,
   fillBooks,

@@ -2,8 +2,9 @@
  * The ledger as the bank sees it: an address requests are sent to, and a public key. Each request has a time limit, and
  * each answer that is read a size limit; no redirect is followed.
  */
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type * as http from 'node:http';
+import type * as https from 'node:https';
+import { agentFor, protocolOf } from '../client/agent.ts';
 import { parseObject } from '../client/json.ts';
 import { findForgery } from './records.ts';
 
@@ -18,11 +19,6 @@ export class UnreachableError extends Error {
 }
 
 const ANSWER_MS_MAX = 10_000;
-/**
- * Where its name has several addresses, one that has not taken the connection is left for the next after so long: by Node's own
- * quarter of a second a ledger that is far away, and has one that leads nowhere from here too, is never told.
- */
-const CONNECT_MS_MAX = 1_500;
 /** A record, to which anybody may have added four mebi of characters in proofs, three bytes each. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -37,8 +33,8 @@ export class Ledger {
   constructor(url: string, handle: string, socketsMax: number) {
     this.url = url.replace(/\/+$/, '');
     this.#headers = handle === '' ? {} : { 'x-ledger': handle };
-    this.#client = new URL(url).protocol === 'https:' ? https : http;
-    this.#agent = new this.#client.Agent({ keepAlive: true, maxSockets: socketsMax });
+    this.#client = protocolOf(url);
+    this.#agent = agentFor(url, { maxSockets: socketsMax });
   }
 
   /**
@@ -80,7 +76,7 @@ export class Ledger {
       const reject = ({ message, code }: NodeJS.ErrnoException): void =>
         fail(new UnreachableError(`${this.url}: ${message || code}`));
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-      const options = { method, agent: this.#agent, headers, signal, autoSelectFamilyAttemptTimeout: CONNECT_MS_MAX };
+      const options = { method, agent: this.#agent, headers, signal };
       const sending = this.#client.request(`${this.url}${path}`, options, (response) =>
         take(response, resolve, reject),
       );

@@ -4,8 +4,8 @@
  *
  * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
  */
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type * as http from 'node:http';
+import { agentFor, protocolOf } from '../client/agent.ts';
 import { makeRecord, type SignedRecord } from '../client/records.ts';
 import { canon } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
@@ -75,12 +75,6 @@ export function connect(
   };
 }
 
-/** Keeps connections open for what is asked next. */
-export function agentFor(url: string): http.Agent {
-  const { Agent } = url.startsWith('https:') ? https : http;
-  return new Agent({ keepAlive: true, noDelay: true });
-}
-
 function exchange<Body>(
   agent: http.Agent,
   method: string,
@@ -92,7 +86,7 @@ function exchange<Body>(
   const content =
     body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const headers = { ...own, ...content };
-  const { request } = url.startsWith('https:') ? https : http;
+  const { request } = protocolOf(url);
   return new Promise((resolve, reject) => {
     const sending = request(url, { method, agent, headers }, (response) => {
       let text = '';

@@ -1,10 +1,9 @@
 /** Reports: sent until the ledger has them, the same bytes each time, also after a restart, and never after that. */
-import dns from 'node:dns';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
 import { makeKeys, proof } from '../support/client.ts';
-import { FAR, listenFar } from '../support/far.ts';
+import { farUrl, listenFar } from '../support/far.ts';
 import { pause, until } from '../support/kit.ts';
 import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
 
@@ -31,14 +30,8 @@ const settled = (): Promise<true> =>
 
 /** The client of a ledger whose name leads to several addresses. */
 function clientAt(port: number): Ledger {
-  const lookup = vi.spyOn(dns, 'lookup');
-  // biome-ignore lint/suspicious/noExplicitAny: it has very many forms
-  lookup.mockImplementation(((_: string, __: object, done: any) => done(null, FAR)) as any);
-  const client = new Ledger(`http://far.test:${port}`, '', 1);
-  onTestFinished(() => {
-    lookup.mockRestore();
-    client.close();
-  });
+  const client = new Ledger(farUrl(port), '', 1);
+  onTestFinished(() => client.close());
   return client;
 }
 

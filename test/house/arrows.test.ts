@@ -109,8 +109,15 @@ const DOORS: Record<string, readonly string[]> = {
   ajv: ['http/user-schemas.ts'],
   'node:fs': ['storage/disk.ts'],
   'prom-client': ['metrics.ts'],
-  'node:http': ['followers.ts', 'side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts', 'bridge/server.ts'],
-  'node:https': ['side-port.ts', 'effects/outgoing.ts', 'bridge/ledger.ts'],
+  'node:http': [
+    'followers.ts',
+    'side-port.ts',
+    'effects/outgoing.ts',
+    'client/agent.ts',
+    'bridge/ledger.ts',
+    'bridge/server.ts',
+  ],
+  'node:https': ['side-port.ts', 'effects/outgoing.ts', 'client/agent.ts', 'bridge/ledger.ts'],
   'node:tls': ['peer-tls.ts', 'side-port.ts'],
   'node:dns': ['effects/addresses.ts'],
 };

@@ -1,7 +1,8 @@
 /** A server that is far away: a connection to it comes about when it is asked for once more, after a second. */
 import { spawn } from 'node:child_process';
+import dns from 'node:dns';
 import { connect } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { pause } from './kit.ts';
 
 /** Its queue of connections is full as it begins, and it answers 202 to all that is asked. */
@@ -26,4 +27,13 @@ export async function listenFar(): Promise<number> {
   }
   await pause(100);
   return port;
+}
+
+/** A name that leads there. */
+export function farUrl(port: number): string {
+  const lookup = vi.spyOn(dns, 'lookup');
+  onTestFinished(() => lookup.mockRestore());
+  // biome-ignore lint/suspicious/noExplicitAny: it has very many forms
+  lookup.mockImplementation(((_: string, __: object, done: any) => done(null, FAR)) as any);
+  return `http://far.test:${port}`;
 }

@@ -1,7 +1,7 @@
 /** The books that are followed, as the port of `--followers` gives them (src/followers.ts). */
-import { Agent, type IncomingMessage, request as requestClear } from 'node:http';
-import { request as requestSecure, Agent as SecureAgent } from 'node:https';
+import type { Agent, IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import { agentFor, protocolOf } from '../../client/agent.ts';
 import { type BooksListed, FILE_TYPE, SNAPSHOT_HEADER } from '../../followers.ts';
 import { type PeerFiles, termOfPeer } from '../../peer-tls.ts';
 import { decodePublic } from '../../proof/keys.ts';
@@ -71,9 +71,7 @@ export class Source {
     this.#signal = signal;
     this.#peers = peers;
     // Of a session that is taken up again the certificate is not looked at, and a server may offer one.
-    this.#agent = url.startsWith('https:')
-      ? new SecureAgent({ keepAlive: true, maxCachedSessions: 0 })
-      : new Agent({ keepAlive: true });
+    this.#agent = agentFor(url, { maxCachedSessions: 0 });
   }
 
   /** Hangs up. */
@@ -148,7 +146,7 @@ export class Source {
   }
 
   #ask(url: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const request = this.#agent instanceof SecureAgent ? requestSecure : requestClear;
+    const { request } = protocolOf(url);
     return new Promise((resolve, reject) => {
       const asked = request(url, { agent: this.#agent, signal, ...this.#peers?.tls });
       asked.on('response', (response) => {
