@@ -4,7 +4,7 @@
  */
 import type * as http from 'node:http';
 import type * as https from 'node:https';
-import { agentFor, protocolOf } from '../client/agent.ts';
+import { agentFor, failureText, protocolOf } from '../client/agent.ts';
 import { parseObject } from '../client/json.ts';
 import { findForgery } from './records.ts';
 
@@ -73,8 +73,7 @@ export class Ledger {
     };
     return new Promise((resolve, fail) => {
       // Of a name with several addresses Node says it for each of them, and nothing of all.
-      const reject = ({ message, code }: NodeJS.ErrnoException): void =>
-        fail(new UnreachableError(`${this.url}: ${message || code}`));
+      const reject = (error: Error): void => fail(new UnreachableError(`${this.url}: ${failureText(error)}`));
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
       const options = { method, agent: this.#agent, headers, signal };
       const sending = this.#client.request(`${this.url}${path}`, options, (response) =>

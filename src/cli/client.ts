@@ -5,7 +5,7 @@
  * It holds no state of the ledger: what it says about a record, it has computed from the record alone.
  */
 import type * as http from 'node:http';
-import { agentFor, protocolOf } from '../client/agent.ts';
+import { agentFor, failureText, protocolOf } from '../client/agent.ts';
 import { makeRecord, type SignedRecord } from '../client/records.ts';
 import { canon } from '../proof/canon.ts';
 import { proofDigestHex, sha256Hex } from '../proof/digest.ts';
@@ -115,7 +115,7 @@ function exchange<Body>(
       reject(new Error(`no answer within ${answerMsMax / 1000} s`));
       sending.destroy();
     }, answerMsMax);
-    sending.once('error', reject);
+    sending.once('error', (error) => reject(new Error(failureText(error), { cause: error })));
     sending.once('close', () => {
       clearTimeout(late);
       // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says nothing.

@@ -17,3 +17,8 @@ export function agentFor(url: string, options: https.AgentOptions = {}): http.Ag
   const { Agent } = protocolOf(url);
   return new Agent({ keepAlive: true, autoSelectFamilyAttemptTimeout: CONNECT_MS_MAX, ...options });
 }
+
+/** Why nothing came of a request. Where none of several addresses takes the connection, the error has a code and no text. */
+export function failureText({ message, code }: NodeJS.ErrnoException): string {
+  return message || code || 'no answer';
+}

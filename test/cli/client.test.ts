@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { connect, findLie, type SignedRecord, signRecord } from '../../src/cli/client.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { serveRaw } from '../effects/others.ts';
+import { farUrl } from '../support/far.ts';
 
 const keys = keyPairFromSecret(new Uint8Array(32).fill(7));
 const others = keyPairFromSecret(new Uint8Array(32).fill(8));
@@ -40,6 +41,10 @@ describe('an answer', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
     );
     await expect(connect(url).get('/wallets')).rejects.toThrow('no answer');
+  });
+
+  test('that none of several addresses gives is told as such: it was told with no word', async () => {
+    await expect(connect(farUrl(1)).get('/wallets')).rejects.toThrow('ECONNREFUSED');
   });
 
   test('without an end is not kept, as far as half a gigabyte of it was', async () => {
