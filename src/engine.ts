@@ -162,6 +162,8 @@ export class Engine {
   #lastMoment: number;
   #sinceSnapshot: number;
   #isSnapshotting = false;
+  /** Whom to tell of the next segment, where one is to be begun. */
+  #segmentDue: ((error: Error | null) => void) | null = null;
   #failure: Error | null = null;
   #idle: (() => void)[] = [];
   readonly #makeIntent: MakeIntent = (value, moment) =>
@@ -357,6 +359,12 @@ export class Engine {
     if (!this.#isCommitting && this.#failure === null) this.#maybeSnapshot();
   }
 
+  /** Has the journal go on in a new segment, between two batches; `done` as for `Journal.beginSegment`, if that comes about. */
+  beginSegment(done: (error: Error | null) => void): void {
+    this.#segmentDue = done;
+    if (!this.#isCommitting && this.#failure === null) this.#beginDue();
+  }
+
   /** Resolves when nothing is on its way any more. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
@@ -467,6 +475,7 @@ export class Engine {
         if (this.#failure !== null) return;
         this.#underway = [];
         this.#acknowledge(tickets, entries);
+        this.#beginDue();
         this.#turn();
       };
       if (error !== null) this.fail(error);
@@ -479,6 +488,21 @@ export class Engine {
     for (const { submission, outcome } of tickets) {
       if (submission.ahead !== undefined && !isRefusal(outcome)) submission.ahead(outcome);
     }
+  }
+
+  /** Nothing is cleared meanwhile: it would be written to the segment that is to be left. */
+  #beginDue(): void {
+    const done = this.#segmentDue;
+    if (done === null) return;
+    this.#segmentDue = null;
+    this.#isCommitting = true;
+    this.#options.journal.beginSegment((error) => {
+      this.#isCommitting = false;
+      if (this.#failure !== null) return;
+      done(error);
+      this.#acknowledge([], []);
+      this.#turn();
+    });
   }
 
   /**

@@ -8,7 +8,7 @@
  */
 import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';
-import type { Disk } from './storage/disk.ts';
+import type { Disk, Done } from './storage/disk.ts';
 import type { Journal } from './storage/journal.ts';
 import { Scrub, type ScrubOptions } from './storage/scrub.ts';
 import { neededSegments } from './storage/segments.ts';
@@ -17,13 +17,13 @@ import { SnapshotError } from './storage/snapshot-format.ts';
 import type { RefusedSnapshot } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 import { packValue } from './storage/values.ts';
-import { notReplacedText } from './trouble.ts';
+import { notLeftText, notReplacedText } from './trouble.ts';
 
 interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pieceBytes'> {
   disk: Disk;
   directory: string;
   state: State;
-  journal: Pick<Journal, 'position' | 'end' | 'beginSegment'>;
+  journal: Pick<Journal, 'position' | 'end'>;
   /** Name of the one that was loaded, null where none was, and those that could not be. */
   loaded: string | null;
   refused: readonly RefusedSnapshot[];
@@ -31,6 +31,8 @@ interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pi
   rest: ScrubOptions['rest'] | null;
   /** Asks for `take` to be called, between two batches. */
   request(): void;
+  /** Asks for the journal to go on in a new segment; `done` as for `Journal.beginSegment`. */
+  beginSegment(done: Done): void;
   /** This one has changed. */
   lost(file: string): void;
   tell(text: string): void;
@@ -105,7 +107,7 @@ export class Snapshots {
   }
 
   #scrubWith(rest: ScrubOptions['rest']): Scrub {
-    const { disk, directory, verify, state, journal, request, lost, tell } = this.#options;
+    const { disk, directory, verify, state, journal, request, beginSegment, lost, tell } = this.#options;
     return new Scrub({
       ...{ disk, directory, verify, rest, tell },
       newest: () => this.#newest,
@@ -119,9 +121,9 @@ export class Snapshots {
       },
       leave: (file) => {
         this.#changed.add(file);
-        // A start reads the segment that the snapshot's own entry lies in from its beginning.
-        if (journal.end?.file === file) journal.beginSegment(request);
-        else request();
+        // A start reads the segment that the snapshot's own entry lies in from its beginning, unless the next is there.
+        if (journal.end?.file !== file) request();
+        else beginSegment((error) => (error === null ? request() : tell(notLeftText(file, error))));
       },
     });
   }

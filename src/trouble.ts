@@ -129,6 +129,11 @@ export function notReplacedText(error: Error): string {
   return `No snapshot could be taken in the place of what has changed on the disk (${errorText(error)}). The server goes on, for its memory may be all that is whole: do not stop it. Make room, or see to the disk, then have one taken (SIGUSR2); it is tried again with the next look.`;
 }
 
+/** The segment in use has changed on the disk, and the next could not be begun. */
+export function notLeftText(file: string, error: Error): string {
+  return `No segment could be begun behind ${file} (${errorText(error)}), which has changed on the disk and is still written to. The server goes on, for its memory may be all that is whole: do not stop it. Make room, or see to the disk; it is tried again with the next look.`;
+}
+
 /** So many entries have come since the last snapshot, which is more than there should be. */
 export function overdueText(entries: number, every: number): string {
   const next = every - (entries % every);

@@ -81,6 +81,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     ...{ sign: signHash, verify: books.verifyHash, tell: log.tell },
     rest: config.scrubSeconds === 0 || config.readOnly === 'yes' ? null : restFor(1000 * config.scrubSeconds),
     request: () => engine.requestSnapshot(),
+    beginSegment: (done) => engine.beginSegment(done),
     lost: (file) => followers.lostSnapshot(file),
   });
   const waiters = new Waiters();

@@ -143,7 +143,7 @@ export async function writeAllLater(file: DiskFile, bytes: Uint8Array, position:
   }
 }
 
-export function syncLater(file: DiskFile): Promise<void> {
+export function syncLater(file: Pick<DiskFile, 'syncLater'>): Promise<void> {
   return finished((done) => file.syncLater(done));
 }
 
@@ -215,7 +215,8 @@ export function writeWhole(disk: Disk, path: string, bytes: Uint8Array): void {
   disk.syncDirectory(dirname(path));
 }
 
-function finished(start: (done: Done) => void): Promise<void> {
+/** Resolves when what `start` begins is done, rejects with what went wrong. */
+export function finished(start: (done: Done) => void): Promise<void> {
   return new Promise((resolve, reject) => start((error) => (error === null ? resolve() : reject(error))));
 }
 

@@ -22,8 +22,12 @@ import {
   type Disk,
   type DiskFile,
   type Done,
+  finished,
   readAll,
+  syncDirectoryLater,
+  syncLater,
   truncateLater,
+  unlinkLater,
   writeAll,
 } from './disk.ts';
 import {
@@ -140,8 +144,6 @@ export class Journal {
   #failure: Error | null = null;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** Whom to tell when the next segment is begun, where that is not to wait until this one is full. */
-  #begun: (() => void) | null = null;
 
   private constructor(disk: Disk, directory: string, position: JournalPosition, options: JournalOptions) {
     this.#disk = disk;
@@ -262,21 +264,86 @@ export class Journal {
         this.#buffer.end = FIRST_ENTRY_AT;
         this.#entries = 0;
         this.#sync(false, end);
-      } else this.#writeFirst(end, this.#begun);
+      } else this.#writeFirst(end);
     } catch (error) {
       queueMicrotask(() => settle(error as Error));
     }
   }
 
-  /** Has the next frame begin a new segment; `begun` is called once that is on the device, if one comes. */
-  beginSegment(begun: () => void): void {
-    this.#begun = begun;
+  /**
+   * Begins the next segment before the one in use is full, and without a frame: what comes next goes there. One that has no
+   * frame yet is written again instead, for the next would have its name. `done` gets null when that is on the device, or
+   * what went wrong: then all goes on in the one that there is, if anything does. In turns with `commit`, between two frames.
+   */
+  beginSegment(done: Done): void {
+    assert(!this.#committing, 'one commit at a time');
+    assert(!this.#closed, 'the journal is closed');
+    assert(this.#entries === 0 && this.#file !== null, 'between two frames, of which there was one');
+    this.#committing = true;
+    const settle = (error: Error | null) => {
+      this.#committing = false;
+      this.#idle?.();
+      done(error);
+    };
+    this.#begin(this.#file)
+      .catch((error: Error) => {
+        this.#failure ??= error;
+        return error;
+      })
+      .then((error) => queueMicrotask(() => settle(error)));
+  }
+
+  /** Resolves with what kept it from that where nothing is changed by it; rejects where the journal cannot go on. */
+  async #begin(before: LogFile): Promise<Error | null> {
+    if (this.#failure !== null) return this.#failure;
+    this.#expectAsLeft(before);
+    const { seq, chain } = this.#position;
+    const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    writeSegmentHeader(header, seq + 1, chain, this.#format.version);
+    if (this.#fileBytes === SEGMENT_HEADER_BYTES) {
+      before.write(header, 0, header.length, 0);
+      await finished((done) => this.#sync(false, done));
+      return null;
+    }
+    const name = segmentName(seq + 1);
+    const next = await this.#createBeside(join(this.#directory, name), header);
+    if (next instanceof Error) return next;
+    await this.#dropReserve(before);
+    await closeLater(before);
+    this.#file = next;
+    this.#fileBytes = header.length;
+    this.#fileSize = next.size();
+    this.#reservedTo = 0;
+    this.#end = { file: name, byte: header.length };
+    return null;
+  }
+
+  /** A file with these bytes, durably; or why there is none, for then the one in use goes on. Rejects where it stays. */
+  async #createBeside(path: string, bytes: Uint8Array): Promise<LogFile | Error> {
+    try {
+      await createLater(this.#disk, path);
+    } catch (error) {
+      if (this.#disk.exists(path)) throw error;
+      return error as Error;
+    }
+    let file: LogFile | null = null;
+    try {
+      file = this.#openLog(path);
+      file.write(bytes, 0, bytes.length, 0);
+      await syncLater(file);
+      await syncDirectoryLater(this.#disk, this.#directory);
+      return file;
+    } catch (error) {
+      if (file !== null) await closeLater(file).catch(() => {});
+      await unlinkLater(this.#disk, path);
+      await syncDirectoryLater(this.#disk, this.#directory);
+      return error as Error;
+    }
   }
 
   /** Whether the next frame goes into the file in use; into one without a frame in any case, for the next would have its name. */
   get #hasRoom(): boolean {
-    if (this.#fileBytes === SEGMENT_HEADER_BYTES) return true;
-    return this.#begun === null && this.#fileBytes < this.#options.segmentBytesMax;
+    return this.#fileBytes === SEGMENT_HEADER_BYTES || this.#fileBytes < this.#options.segmentBytesMax;
   }
 
   #sync(created: boolean, done: Done): void {
@@ -336,8 +403,7 @@ export class Journal {
   }
 
   /** Has what is sealed written and synced as the first frame of a new segment. */
-  #writeFirst(done: Done, begun: (() => void) | null): void {
-    this.#begun = null;
+  #writeFirst(done: Done): void {
     const frame = this.#buffer;
     const { firstSeq } = this.#head;
     writeSegmentHeader(frame.bytes, firstSeq, this.#position.chain, this.#format.version);
@@ -345,12 +411,7 @@ export class Journal {
     this.#buffer = emptyFrame();
     this.#entries = 0;
     this.#startSegment(segmentName(firstSeq), frame)
-      .then(() =>
-        this.#sync(true, (error) => {
-          done(error);
-          if (error === null) begun?.();
-        }),
-      )
+      .then(() => this.#sync(true, done))
       // Nothing calls `done` before these return: whatever they throw, it is told once.
       .catch((error: Error) => queueMicrotask(() => done(error)));
   }

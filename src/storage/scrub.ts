@@ -213,11 +213,10 @@ export class Scrub {
 
   #journalChanged(file: string, fault: string): void {
     if (this.#isClosed) return;
-    const { tell, leave, end } = this.#options;
+    const { tell, leave } = this.#options;
     this.stats.changed += 1;
-    const when = end()?.file === file ? ', once the next segment has an entry' : '';
     tell(
-      `${file} has changed on the disk (${fault}), and a start may not be able to read it: a snapshot is taken behind it${when}. See to the disk.`,
+      `${file} has changed on the disk (${fault}), and a start may not be able to read it: a snapshot is taken behind it. See to the disk.`,
     );
     leave(file);
   }

@@ -75,8 +75,8 @@ function namesIn(disk: Disk, directory: string): string[] {
 }
 
 /**
- * The segments from the one that holds entry `after.seq`, so that the chain can be followed up to it; from
- * the next one where that is gone, as it may be after a snapshot.
+ * The segments from the one that holds entry `after.seq`, so that the chain can be followed up to it. From the next one where
+ * that begins right behind it, for its header says the chain too; it may be all there is.
  */
 export function neededSegments(disk: Disk, directory: string, after: JournalPosition): SegmentFile[] {
   const segments = listSegments(disk, directory);
@@ -92,8 +92,15 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
     const what = `the segment with entry ${after.seq + 1} is missing, and no snapshot holds it`;
     throw new DamageError(join(directory, first.file), 0, what, 'no-beginning');
   }
-  const from = segments.findLastIndex((segment) => segment.firstSeq <= after.seq);
-  return segments.slice(Math.max(from, 0));
+  const from = segments.findLastIndex(({ firstSeq }) => firstSeq <= after.seq);
+  const next = segments[from + 1];
+  const isNextEnough = next?.firstSeq === after.seq + 1 && after.seq > 0 && isBegun(disk, join(directory, next.file));
+  return segments.slice(isNextEnough ? from + 1 : Math.max(from, 0));
+}
+
+/** A crash may have left a name, and no header: then the journal ends in the segment before. */
+function isBegun(disk: Disk, path: string): boolean {
+  return withFile(disk, path, 'read', headerOf) !== null;
 }
 
 /** Throws where a copy of books was cut off in its first file: that is no place for new ones. */

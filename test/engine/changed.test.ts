@@ -28,26 +28,48 @@ const flipInUse = ({ disk, journal }: House) => disk.flip(path(journal.end!.file
 
 const FULL = { call: 'write', path: 'snapshot', code: 'ENOSPC' } as const;
 
-test('a segment that has changed is left with the next entry, and a start reads the snapshot behind it', async () => {
+test.each([0, 1, 2])(
+  'the segment in use has changed: it is left at once, and a start reads the snapshot behind it, %i times',
+  async (times) => {
+    const { house, disk, act } = await standing();
+    flipInUse(house);
+    await house.kept.scrub!.round();
+    await house.quiet();
+    expect(house.snapshots, 'though nobody has written since').toBe(2);
+    for (let n = 0; n < times; n++) await act();
+    disk.crash();
+    expect(recoverFrom(disk).state.log.length).toBe(house.state.log.length);
+  },
+);
+
+test('it is found while a frame is on its way, which goes into it: the snapshot comes behind that', async () => {
   const { house, disk, act } = await standing();
   flipInUse(house);
+  const acted = act();
+  while (!house.engine.diskWait.isOn) await null;
   await house.kept.scrub!.round();
-  expect(house.snapshots, 'a snapshot now would need the segment all the same').toBe(1);
-  await act();
+  await acted;
   expect(house.snapshots).toBe(2);
   disk.crash();
   expect(recoverFrom(disk).state.log.length).toBe(house.state.log.length);
 });
 
-test('until then no snapshot that fails ends the server, though another was taken in between', async () => {
+test('where the next cannot be begun all goes on in it, also where a snapshot cannot be taken then', async () => {
   const { house, disk, act } = await standing();
+  const names = disk.readdir(DIRECTORY);
   flipInUse(house);
+  disk.inject({ call: 'write', path: 'journal', code: 'ENOSPC' });
   await house.kept.scrub!.round();
+  await house.quiet();
+  expect(house.told.at(-1)).toMatch(/^No segment could be begun behind journal-\S+ \(ENOSPC/);
+  expect(disk.readdir(DIRECTORY), 'nothing is left of it').toEqual(names);
+  await act();
   await house.takeSnapshot();
   disk.inject(FULL);
   await house.takeSnapshot();
   expect(house.told.at(-1)).toMatch(/^No snapshot could be taken in the place of what has changed .*ENOSPC/);
-  await act();
+  await house.kept.scrub!.round();
+  await house.quiet();
   expect([house.snapshots, house.fatals]).toEqual([3, []]);
   disk.inject(FULL);
   await expect(house.takeSnapshot(), 'nothing needs it any more').rejects.toThrow('ENOSPC');

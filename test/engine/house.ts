@@ -140,6 +140,7 @@ export class House {
       ...{ loaded: this.recovered.snapshot, refused: this.recovered.refused, sign: signHash, verify: verifyHash },
       rest: async () => {},
       request: () => this.engine.requestSnapshot(),
+      beginSegment: (done) => this.engine.beginSegment(done),
       lost: () => {},
       tell: (text) => void this.told.push(text),
     });

@@ -7,6 +7,7 @@
  * history; others are written anew by whoever holds the files. Of the last segment only one byte changes, wherever it is: what is lost from its end cannot be told from a
  * write that never ended.
  */
+import { hex } from '../../src/core/bytes.ts';
 import type { MemorySizes } from '../../src/core/state.ts';
 import { sign } from '../../src/proof/verify.ts';
 import {
@@ -84,7 +85,7 @@ function read({ disk, dice, sizes }: World): string | Error {
   try {
     const { state, end } = readBooks(disk, dice.below(2 ** 32), sizes);
     Journal.open(disk, DIRECTORY, end, { segmentBytesMax: 1, sign: (hash) => sign(hash, SERVER.pair) });
-    return [end.seq, end.chain, stateDigest(state)].map((part) => Buffer.from(String(part)).toString('hex')).join(' ');
+    return `${end.seq} ${hex(end.chain)} ${hex(stateDigest(state))}`;
   } catch (error) {
     return error as Error;
   }

@@ -204,6 +204,7 @@ export class Host implements Watched {
       ...{ sign: signHash, verify: verifyHash, pieceBytes: SNAPSHOT_PIECE_BYTES },
       rest: () => new Promise((resolve) => loop.after(dice.roll(), resolve, this.owner)),
       request: () => this.engine.requestSnapshot(),
+      beginSegment: (done) => this.engine.beginSegment(done),
       lost: () => {},
       tell: (text) => world.tell(text),
     });

@@ -150,7 +150,6 @@ export class Life implements World {
     const volume = this.#volume;
     const rotten = {
       ...{ loop, disk: this.disk, isFaulty: () => volume.isFaulty, gone: (path: string) => volume.gone(path) },
-      frames: () => this.oracle,
       tell: (line: string) => this.tell(line),
     };
     this.#rot = isRotten ? new Rot(seed, rotten) : null;

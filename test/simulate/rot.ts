@@ -19,8 +19,6 @@ import { must } from './must.ts';
 interface World {
   readonly loop: Loop;
   readonly disk: FakeDisk;
-  /** How many there were so far, and how many of them the disk has. */
-  frames(): { readonly frames: number; readonly durable: number };
   /** A segment that is not there any more, as it was. */
   gone(path: string): Buffer;
   /** Whether the disk was told to fail. */
@@ -30,8 +28,6 @@ interface World {
 
 /** Nothing takes longer, whatever the disk does. */
 const PATIENCE_MS = 300_000;
-/** So long a segment that has changed may have to wait for a frame in the next; there may be none. */
-const LEFT_MS = 100;
 
 export class Rot {
   readonly #world: World;
@@ -85,7 +81,10 @@ export class Rot {
     if (end === null) return;
     const seq = () => (host.snapshots.newest === null ? 0 : snapshotSeq(host.snapshots.newest));
     const needed = () => neededSegments(disk, DIRECTORY, { ...JOURNAL_START, seq: seq() });
-    const { file } = this.#dice.pick(needed().filter((segment) => segment.file <= end.file));
+    const there = needed().filter((segment) => segment.file <= end.file);
+    // The first behind the snapshot may be about to come.
+    if (there.length === 0) return;
+    const { file } = this.#dice.pick(there);
     const path = `${DIRECTORY}/${file}`;
     // The last block is written again with what comes behind it.
     const bytes = file === end.file ? end.byte - (end.byte % BLOCK_BYTES) : disk.bytesOf(path).length;
@@ -100,13 +99,8 @@ export class Rot {
     // Where nobody reads it any more it may be gone, and who passes it by before that says nothing.
     const isNeeded = () => host.isUp && disk.exists(path) && needed().some((segment) => segment.file === file);
     if (isNeeded() && !this.#world.isFaulty()) must(stats.changed > changed, `${file} has changed, and nobody says so`);
-    // One in use is left once the next has a frame; one that was on its way by now may have gone into the old one.
-    const inUse = host.journal.end!.file;
-    const { frames } = this.#world.frames();
-    const isToGo = () => file !== inUse || this.#world.frames().durable > frames;
-    for (let ms = 2; isNeeded() && ms < (isToGo() ? PATIENCE_MS : LEFT_MS); ms *= 2)
-      await Promise.race([loop.sleep(ms), host.power.gone]);
-    must(!isNeeded() || !isToGo() || this.#world.isFaulty(), `${file} has changed, and a start would read it still`);
+    for (let ms = 2; isNeeded() && ms < PATIENCE_MS; ms *= 2) await Promise.race([loop.sleep(ms), host.power.gone]);
+    must(!isNeeded() || this.#world.isFaulty(), `${file} has changed, and a start would read it still`);
     // What a crash tore may have been written before the byte changed.
     if (disk.exists(path)) {
       if (disk.bytesOf(path)[at] !== byte) disk.flip(path, at);

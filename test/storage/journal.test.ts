@@ -12,7 +12,7 @@ import { startText } from '../../src/trouble.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
 import { SECOND_FORMAT } from '../support/second-format.ts';
 import { turn } from '../support/turns.ts';
-import { FakeDisk } from './fake-disk.ts';
+import { FakeDisk, type Fault } from './fake-disk.ts';
 import {
   commit,
   DIRECTORY,
@@ -259,64 +259,101 @@ describe('room in a segment for the frames to come', () => {
   });
 });
 
+const nameOf = (seq: number) => `journal-${String(seq).padStart(20, '0')}.ayj`;
+
 describe('segments', () => {
   test('a full one is followed by the next, named by its first entry', async () => {
     const disk = freshDisk();
     const entries = await writeFrames(disk, [4, 4, 4, 4], { segmentBytesMax: 500 });
-    expect(disk.readdir(DIRECTORY)).toEqual([1, 5, 9, 13].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`));
+    expect(disk.readdir(DIRECTORY)).toEqual([1, 5, 9, 13].map(nameOf));
     expect(readFrames(disk).read).toEqual(entries);
   });
 
-  test('the next is begun where that is asked for, once, and told when its first frame is on the device', async () => {
-    const disk = freshDisk();
+  const begin = (journal: Journal) => new Promise<Error | null>((done) => journal.beginSegment(done));
+
+  /** A journal that grows by an entry a frame. */
+  function growing(disk: FakeDisk, options: Partial<JournalOptions> = {}) {
     const next = entriesFrom(1);
     const entries: Entry[] = [];
-    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
+    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, { ...JOURNAL_OPTIONS, ...options });
     const write = () => {
       entries.push(next());
       journal.add(entries.at(-1)!);
       return commit(journal, entries.length);
     };
-    const begun: number[] = [];
-    const begin = () => journal.beginSegment(() => begun.push(journal.position.seq));
+    return { journal, entries, write };
+  }
+
+  test('the next is begun where that is asked for, and told when its name and header are on the device', async () => {
+    const disk = freshDisk();
+    const { journal, write } = growing(disk);
     await write();
-    begin();
-    begin();
-    expect(begun).toEqual([]);
     await write();
-    await turn();
-    expect(begun).toEqual([2]);
-    await write();
-    // Asked for while a frame is on its way: that is no new segment's.
-    const underway = write();
-    begin();
-    await underway;
-    await turn();
-    expect(begun).toEqual([2]);
-    disk.inject({ call: 'sync', code: 'EIO' });
-    await expect(write()).rejects.toThrow('EIO');
-    await turn();
-    expect(begun, 'one that failed is not begun').toEqual([2]);
+    expect(await begin(journal)).toBeNull();
     disk.crash();
-    const { read, position } = readFrames(disk);
-    expect(read).toEqual(entries.slice(0, read.length));
-    const names = disk.readdir(DIRECTORY);
-    expect(names.slice(0, 2)).toEqual([1, 2].map((seq) => `journal-${String(seq).padStart(20, '0')}.ayj`));
-    expect(position.seq).toBeGreaterThan(3);
+    expect(disk.readdir(DIRECTORY)).toEqual([1, 3].map(nameOf));
+    expect(readFrames(disk).position).toMatchObject({ seq: 2, file: nameOf(3), byte: SEGMENT_HEADER_BYTES });
   });
 
-  test('one without a frame takes the next in any case: another would have its name', async () => {
+  test('the next takes what comes, and is there once', async () => {
+    const disk = freshDisk();
+    const { journal, entries, write } = growing(disk, { reserveBytes: 5000 });
+    for (let frame = 0; frame < 6; frame++) {
+      await write();
+      if (frame % 2 === 0) continue;
+      expect(await begin(journal)).toBeNull();
+      expect(await begin(journal)).toBeNull();
+    }
+    expect(journal.end).toEqual({ file: nameOf(7), byte: SEGMENT_HEADER_BYTES });
+    await journal.close();
+    expect(disk.readdir(DIRECTORY)).toEqual([1, 3, 5, 7].map(nameOf));
+    expect(readFrames(disk).read).toEqual(entries);
+    expect(disk.openFiles).toEqual([]);
+  });
+
+  test('one without a frame is written again, whatever has become of its header, and takes the next', async () => {
     const disk = freshDisk();
     await writeFrames(disk, [1]);
-    const [name] = disk.readdir(DIRECTORY);
-    const path = `${DIRECTORY}/${name}`;
+    const path = `${DIRECTORY}/${nameOf(1)}`;
     disk.put(path, disk.bytesOf(path).subarray(0, SEGMENT_HEADER_BYTES));
-    const journal = Journal.open(disk, DIRECTORY, JOURNAL_START, JOURNAL_OPTIONS);
-    journal.beginSegment(() => {});
-    journal.add(entriesFrom(1)());
-    await commit(journal, 1);
-    expect(disk.readdir(DIRECTORY)).toEqual([name]);
+    const { journal, entries, write } = growing(disk);
+    disk.flip(path, 9);
+    expect(await begin(journal)).toBeNull();
+    expect(readFrames(disk).position).toMatchObject({ seq: 0, byte: SEGMENT_HEADER_BYTES });
+    await write();
+    expect(disk.readdir(DIRECTORY)).toEqual([nameOf(1)]);
     await journal.close();
+    expect(readFrames(disk).read).toEqual(entries);
+  });
+
+  test.each<[string, Fault]>([
+    ['made', { call: 'open', code: 'ENOSPC' }],
+    ['opened', { call: 'open', skip: 1, code: 'EMFILE' }],
+    ['written', { call: 'write', code: 'ENOSPC' }],
+    ['synced', { call: 'sync', code: 'EIO' }],
+    ['named durably', { call: 'syncDirectory', code: 'EIO' }],
+  ])('where the next cannot be %s all goes on in the one that there is', async (_, fault) => {
+    const disk = freshDisk();
+    const { journal, entries, write } = growing(disk);
+    await write();
+    disk.inject(fault);
+    expect(await begin(journal)).toMatchObject({ code: fault.code });
+    await write();
+    await journal.close();
+    expect(disk.openFiles).toEqual([]);
+    disk.crash();
+    expect(disk.readdir(DIRECTORY)).toEqual([nameOf(1)]);
+    expect(readFrames(disk).read).toEqual(entries);
+  });
+
+  test('where it cannot be taken away again nothing is written any more: it has the name of what comes', async () => {
+    const disk = freshDisk();
+    const { journal, write } = growing(disk);
+    await write();
+    disk.inject({ call: 'write', code: 'ENOSPC' });
+    disk.inject({ call: 'unlink', code: 'EROFS' });
+    expect(await begin(journal)).toMatchObject({ code: 'EROFS' });
+    await expect(write()).rejects.toThrow('EROFS');
   });
 
   test('a frame in a new segment is acknowledged after the directory is synced', async () => {

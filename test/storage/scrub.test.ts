@@ -18,11 +18,11 @@ const own = `${DIRECTORY}/${NEWEST}`;
 
 /**
  * Two snapshots with the same two final parts, one of which takes several pieces; and four segments of a frame each, of which
- * the first holds the entry of the newer snapshot.
+ * the first begins right behind the newer snapshot; one before them, which no start reads, is spare.
  */
 async function standing(seed: number = 1) {
   const disk = freshDisk(seed, (run) => setImmediate(run));
-  await writeFrames(disk, [2, 2, 2, 2, 2, 2], { segmentBytesMax: 1 });
+  await writeFrames(disk, [2, 2, 2, 2, 2, 2, 2], { segmentBytesMax: 1 });
   const [, before, at] = readFrames(disk).spans.map(({ position }) => position);
   const finals = [part('chunk-0', true, 2 * PIECE_BYTES + 1000), part('chunk-1', true, 4096)] as FinalPart[];
   const parts = [part('table', false, 300), ...finals];
@@ -32,7 +32,8 @@ async function standing(seed: number = 1) {
   await take(disk, newer);
   const namesOf = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
   const path = `${DIRECTORY}/${namesOf('part-')[0]}`;
-  return { disk, finals, older, newer, path, segments: namesOf('journal-') };
+  const [spare, ...segments] = namesOf('journal-');
+  return { disk, finals, older, newer, path, spare: `${DIRECTORY}/${spare}`, segments };
 }
 
 function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOptions> = {}) {
@@ -68,7 +69,8 @@ const flipped = (bytes: Buffer, at: number) => {
 
 describe.each(WAYS)('%s', (_, seed) => {
   test('books that are as they were are read through, and left alone; the rests are as long as all of it together', async () => {
-    const { disk, finals, segments } = await standing(seed);
+    const { disk, finals, segments, spare } = await standing(seed);
+    disk.flip(spare, 100);
     const before = filesOf(disk);
     const { scrub, told, rests, renewed, left } = scrubOf(disk, finals);
     const journal = segments.reduce((sum, name) => sum + disk.bytesOf(`${DIRECTORY}/${name}`).length, 0);
@@ -177,8 +179,8 @@ describe.each(WAYS)('%s', (_, seed) => {
 });
 
 describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
-  const saidOf = (file: string, byte: number, isInUse = false) =>
-    `${file} has changed on the disk (from byte ${byte} on), and a start may not be able to read it: a snapshot is taken behind it${isInUse ? ', once the next segment has an entry' : ''}. See to the disk.`;
+  const saidOf = (file: string, byte: number) =>
+    `${file} has changed on the disk (from byte ${byte} on), and a start may not be able to read it: a snapshot is taken behind it. See to the disk.`;
 
   test.each([0, 1, 2, 3])(
     'the %sth: whatever byte of it has changed, that is told, and it is to be left',
@@ -191,17 +193,14 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
         disk.put(path, flipped(Buffer.from(whole), at));
         const { scrub, told, left } = scrubOf(disk, finals);
         await scrub.round();
-        expect([told, left]).toEqual([
-          [saidOf(file, at < SEGMENT_HEADER_BYTES ? 0 : SEGMENT_HEADER_BYTES, nth === 3)],
-          [file],
-        ]);
+        expect([told, left]).toEqual([[saidOf(file, at < SEGMENT_HEADER_BYTES ? 0 : SEGMENT_HEADER_BYTES)], [file]]);
         expect(scrub.stats.changed).toBe(1);
       }
     },
   );
 
   test('that has lost its end, or lies there no more', async () => {
-    const { disk, finals, segments } = await standing(seed);
+    const { disk, finals, segments, spare } = await standing(seed);
     const [first, second] = segments as [string, string];
     const bytes = disk.bytesOf(`${DIRECTORY}/${second}`);
     for (const size of [bytes.length - 1, SEGMENT_HEADER_BYTES + 7, SEGMENT_HEADER_BYTES, 55, 0]) {
@@ -214,8 +213,8 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
       ]);
     }
     disk.put(`${DIRECTORY}/${second}`, bytes);
+    disk.put(spare, null);
     disk.put(`${DIRECTORY}/${first}`, null);
-    disk.put(`${DIRECTORY}/${second}`, null);
     const { scrub, told, left } = scrubOf(disk, finals);
     await scrub.round();
     expect(told).toEqual([

@@ -86,8 +86,8 @@ export const SERVER_PLANTS: Plant[] = [
     'published before the sync',
     [
       ENGINE,
-      '    this.#isCommitting = true;\n',
-      '    this.#isCommitting = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n',
+      '    this.#isCommitting = true;\n    this.#changesCalled',
+      '    this.#isCommitting = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n    this.#changesCalled',
     ],
     [ENGINE, '    this.#options.publish(entries, this.#options.journal.position.seq);\n', ''],
   ],
@@ -320,7 +320,7 @@ export const SERVER_PLANTS: Plant[] = [
   ],
   [
     'a snapshot of a state ahead of its position',
-    [ENGINE, '    this.#isCommitting = true;\n', '    this.#isCommitting = true;\n    this.#maybeSnapshot();\n'],
+    [ENGINE, '    this.#changesCalled = entries', '    this.#maybeSnapshot();\n    this.#changesCalled = entries'],
   ],
   ['a snapshot gets its name before it is synced', ['src/storage/final-parts.ts', '    await syncLater(file);\n', '']],
   [
@@ -329,6 +329,32 @@ export const SERVER_PLANTS: Plant[] = [
   ],
   ['a newest snapshot that the disk has changed is only told of', [SCRUB, '    renew(name);\n', '']],
   ['a segment that the disk has changed is only told of', [SCRUB, '    leave(file);\n', '']],
+  [
+    'a segment in use that the disk has changed is not left for the snapshot',
+    ['src/snapshots.ts', 'if (journal.end?.file !== file) request();', 'if (file) request();'],
+  ],
+  [
+    'the next segment is begun beside a frame',
+    [
+      ENGINE,
+      'if (!this.#isCommitting && this.#failure === null) this.#beginDue',
+      'if (this.#failure === null) this.#beginDue',
+    ],
+  ],
+  [
+    'frames go on while the next segment is begun',
+    [ENGINE, '    this.#segmentDue = null;\n    this.#isCommitting = true;\n', '    this.#segmentDue = null;\n'],
+  ],
+  ['the next segment counts before its header is on the device', [JOURNAL, '      await syncLater(file);\n', '']],
+  ['a segment that could not be begun stays', [JOURNAL, '      await unlinkLater(this.#disk, path);\n', '']],
+  [
+    'a segment of which a crash has left the name is enough behind a snapshot',
+    [
+      'src/storage/segments.ts',
+      "return withFile(disk, path, 'read', headerOf) !== null;",
+      "return path !== '' && disk.exists(path);",
+    ],
+  ],
   ['a part is written anew beside a snapshot', [SCRUB, 'this.#turn.then(write)', 'write()']],
   [
     'segments go that the older snapshot needs',
