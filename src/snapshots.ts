@@ -23,7 +23,7 @@ interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pi
   disk: Disk;
   directory: string;
   state: State;
-  journal: Pick<Journal, 'position' | 'end'>;
+  journal: Pick<Journal, 'position' | 'end' | 'mustBeAsLeft'>;
   /** Name of the one that was loaded, null where none was, and those that could not be. */
   loaded: string | null;
   refused: readonly RefusedSnapshot[];
@@ -70,6 +70,8 @@ export class Snapshots {
    */
   async take(): Promise<(SnapshotTaken & { seq: number }) | null> {
     const { state, journal, tell } = this.#options;
+    // It would stand for entries that a journal put in the place of this one has not, and what it makes superfluous goes.
+    journal.mustBeAsLeft();
     const { extra, parts } = dumpState(state);
     const content = { ...journal.position, extra: packValue(extra), parts };
     try {

@@ -271,6 +271,17 @@ export class Journal {
   }
 
   /**
+   * Throws LockLostError where others have removed, replaced, cut or lengthened the segment in use. To be called between two
+   * commits, by who does in the directory what rests on all that was committed.
+   */
+  mustBeAsLeft(): void {
+    const file = this.#file;
+    if (file === null) return;
+    this.#expectAsLeft(file);
+    if (!file.isInPlace()) throw this.#lost(file);
+  }
+
+  /**
    * Begins the next segment before the one in use is full, and without a frame: what comes next goes there. One that has no
    * frame yet is written again instead, for the next would have its name. `done` gets null when that is on the device, or
    * what went wrong: then all goes on in the one that there is, if anything does. In turns with `commit`, between two frames.
@@ -296,7 +307,7 @@ export class Journal {
   /** Resolves with what kept it from that where nothing is changed by it; rejects where the journal cannot go on. */
   async #begin(before: LogFile): Promise<Error | null> {
     if (this.#failure !== null) return this.#failure;
-    this.#expectAsLeft(before);
+    this.mustBeAsLeft();
     const { seq, chain } = this.#position;
     const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
     writeSegmentHeader(header, seq + 1, chain, this.#format.version);

@@ -1,18 +1,21 @@
 /** The real server on a disk that changes what lies on it: it is seen and mended while the server runs; see scrub.ts. */
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
+  rmSync,
   statfsSync,
   statSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { filesIn, fillBooks } from '../cli/books.ts';
+import { ayni, filesIn, fillBooks, fresh } from '../cli/books.ts';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
@@ -100,6 +103,25 @@ test.skipIf(!mountable).each([/^snapshot/, /^journal/])(
     await readsAll(directory);
   },
 );
+
+// Of entries that the backup has not one was taken, and what stood in the backup went for it: no server started there any more.
+test('a backup put back beside an idle server is left as it is: no snapshot is taken there, and a start reads it', async () => {
+  const directory = freshDirectory();
+  const server = await startServer({ directory, flags: ['--snapshot-every', '20', '--scrub-seconds', '1'] });
+  await fillBooks(server, 40);
+  const backup = fresh();
+  expect(await ayni('backup', directory, backup)).toMatchObject({ code: 0 });
+  await fillBooks(server, 40);
+  for (const name of filesIn(directory, /^(snapshot|journal|part)-/)) rmSync(join(directory, name));
+  const names = readdirSync(backup);
+  for (const name of names) copyFileSync(join(backup, name), join(directory, name));
+  await told(server, /is not this server's any more: its journal-\d+\.ayj is gone, or not as it was left/);
+  await until(() => server.process.exitCode === 1);
+  for (const name of names)
+    expect(readFileSync(join(directory, name)).equals(readFileSync(join(backup, name)))).toBe(true);
+  expect(filesIn(directory, /^snapshot/)).toEqual(filesIn(backup, /^snapshot/));
+  await readsAll(directory);
+});
 
 test('nothing is read again where nobody wants it', async () => {
   const directory = freshDirectory();
