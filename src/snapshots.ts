@@ -121,6 +121,7 @@ export class Snapshots {
         lost(file);
         request();
       },
+      lacks: (part, isLacking) => void (isLacking ? this.#changed.add(part) : this.#changed.delete(part)),
       leave: (file) => {
         this.#changed.add(file);
         // A start reads the segment that the snapshot's own entry lies in from its beginning, unless the next is there.

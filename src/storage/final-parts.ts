@@ -25,6 +25,8 @@ interface RememberedPart {
   path: string;
   from: number;
   row: PartRow;
+  /** Its file is known to have other bytes, and could not be written anew. */
+  isSpoilt?: true;
 }
 
 /** By the memory a final part lies in, which outlives the views on it. */
@@ -41,10 +43,16 @@ export function rememberedPart(directory: string, { name, bytes }: FinalPart): P
   return known.path === join(directory, partName(name, known.row.hash!)) ? known.row : null;
 }
 
+/** Whoever takes the next snapshot writes this part anew, whatever length its file has. */
+export function spoiltPart({ bytes }: FinalPart): void {
+  const known = remembered.get(bytes.buffer);
+  if (known !== undefined) known.isSpoilt = true;
+}
+
 /** The row of a part that is known to have its file, or null. */
 export function keptPart(disk: Disk, directory: string, part: FinalPart): PartRow | null {
   const row = rememberedPart(directory, part);
-  if (row === null) return null;
+  if (row === null || remembered.get(part.bytes.buffer)!.isSpoilt) return null;
   return fileBytes(disk, join(directory, partName(row.name, row.hash!))) === row.bytes ? row : null;
 }
 

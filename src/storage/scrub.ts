@@ -26,7 +26,7 @@ import {
   syncDirectoryLater,
 } from './disk.ts';
 import { gatheringBuffer } from './file-stream.ts';
-import { fileBytes, keepPart, rememberedPart } from './final-parts.ts';
+import { fileBytes, keepPart, rememberedPart, spoiltPart } from './final-parts.ts';
 import type { VerifyHash } from './format.ts';
 import { FrameScan } from './frame-scan.ts';
 import { JOURNAL_START } from './journal.ts';
@@ -51,6 +51,8 @@ export interface ScrubOptions {
   renew(name: string): void;
   /** Where the journal's last frame ends that is on the device; null before the first. */
   end(): { readonly file: string; readonly byte: number } | null;
+  /** Whether a part that has changed is whole again; until it is, memory alone has its bytes. */
+  lacks(part: string, isLacking: boolean): void;
   /** A segment that a start would read has changed: a snapshot is to be taken behind it. */
   leave(file: string): void;
 }
@@ -168,7 +170,7 @@ export class Scrub {
   }
 
   async #look(part: FinalPart, { name, bytes, hash }: PartRow, all: number): Promise<void> {
-    const { disk, directory, tell } = this.#options;
+    const { disk, directory, tell, lacks } = this.#options;
     const file = partName(name, hash!);
     if (!equalBytes(await this.#hashMemory(part.bytes, all), hash!)) throw new MemoryChangedError(name);
     const fault = await this.#faultOf({ path: join(directory, file), size: bytes, bytes, hash: hash! }, all);
@@ -180,11 +182,14 @@ export class Scrub {
         await keepPart(disk, directory, part, gatheringBuffer());
         await syncDirectoryLater(disk, directory);
         this.stats.mended += 1;
+        lacks(file, false);
         tell(`${file} had changed on the disk (${fault}), and is written anew: see to the disk.`);
       } catch (error) {
         if (errorCode(error) === '') throw error;
+        spoiltPart(part);
+        lacks(file, true);
         tell(
-          `${file} has changed on the disk (${fault}), and cannot be written anew (${(error as Error).message}): no start could read it. It is tried again.`,
+          `${file} has changed on the disk (${fault}), and cannot be written anew (${(error as Error).message}): no start could read it. It is tried again with the next look, and with the next snapshot (SIGUSR2).`,
         );
       }
     });

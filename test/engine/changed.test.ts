@@ -1,15 +1,16 @@
 /** What a running server does where the disk has changed what a start would read; see src/snapshots.ts. */
 import { expect, test } from 'vitest';
+import type { MemorySizes } from '../../src/core/state.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { DIRECTORY, House, recoverFrom } from './house.ts';
 import { chance, freshWorld, live, SCRIPT } from './life.ts';
 
 const path = (name: string) => `${DIRECTORY}/${name}`;
 
-/** A house with a snapshot. */
-async function standing(): Promise<{ house: House; disk: FakeDisk; act: () => Promise<void> }> {
+/** A house with a snapshot, with parts where memory grows in small pieces. */
+async function standing(sizes?: MemorySizes): Promise<{ house: House; disk: FakeDisk; act: () => Promise<void> }> {
   const disk = new FakeDisk(1);
-  const house = await House.open(disk, { world: freshWorld() });
+  const house = await House.open(disk, { world: freshWorld(), ...(sizes !== undefined && { sizes }) });
   await live(house, SCRIPT);
   await house.takeSnapshot();
   const act = chance(5);
@@ -93,4 +94,37 @@ test('a newest snapshot that has changed counts as kept no more, once and until 
   await house.takeSnapshot();
   const kept = disk.readdir(DIRECTORY).filter((name) => name.endsWith('.ays'));
   expect(kept.map(path), 'it is one of the two that are kept').toEqual([newest, path(house.kept.newest!)]);
+});
+
+// The disk was full: the next snapshot that was due ended the server, which alone had the part's bytes.
+test('as long as a part that has changed cannot be written anew no snapshot that fails ends the server', async () => {
+  const { house, disk } = await standing({ chunkBytes: 4096, pageRows: 16 });
+  const part = path(disk.readdir(DIRECTORY).find((name) => name.startsWith('part-'))!);
+  const fail = () => disk.inject({ call: 'write', code: 'ENOSPC' });
+  const round = () => house.kept.scrub!.round();
+  disk.flip(part, 5);
+  fail();
+  await round();
+  expect(house.told.at(-1)).toMatch(/cannot be written anew \(ENOSPC/);
+  fail();
+  await house.takeSnapshot();
+  expect(house.told.at(-1)).toMatch(/^No snapshot could be taken in the place of what has changed .*ENOSPC/);
+  await round();
+  expect(house.told.at(-1)).toMatch(/is written anew/);
+  fail();
+  await expect(house.takeSnapshot(), 'nothing has changed any more').rejects.toThrow('ENOSPC');
+});
+
+// It had its length, so it was taken for whole; who had made room waited for the next look, a day maybe.
+test('a part that could not be written anew is by the next snapshot, which a start reads', async () => {
+  const { house, disk } = await standing({ chunkBytes: 4096, pageRows: 16 });
+  const part = path(disk.readdir(DIRECTORY).find((name) => name.startsWith('part-'))!);
+  const whole = Buffer.from(disk.bytesOf(part));
+  disk.flip(part, 5);
+  disk.inject({ call: 'write', code: 'ENOSPC' });
+  await house.kept.scrub!.round();
+  await house.takeSnapshot();
+  expect(disk.bytesOf(part).equals(whole)).toBe(true);
+  disk.inject({ call: 'write', code: 'ENOSPC' });
+  await expect(house.takeSnapshot(), 'nothing has changed any more').rejects.toThrow('ENOSPC');
 });

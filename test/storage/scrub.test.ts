@@ -57,6 +57,7 @@ function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOp
         : { file, byte: withFile(disk, `${DIRECTORY}/${file}`, 'read', (each) => each.size()) };
     },
     leave: (file) => left.push(file),
+    lacks() {},
     ...more,
   });
   return { scrub, told, rests, renewed, left };
