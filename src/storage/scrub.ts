@@ -205,7 +205,7 @@ export class Scrub {
       const segments = neededSegments(disk, directory, { ...JOURNAL_START, seq }).filter(({ file }) => file <= last);
       return segments.map(({ file, firstSeq }, index) => {
         const next = segments[index + 1];
-        const bytes = Math.max(0, fileBytes(disk, join(directory, file)));
+        const bytes = this.#bytesOf(join(directory, file));
         return { file, bytes, entries: next === undefined ? null : next.firstSeq - firstSeq };
       });
     } catch (error) {
@@ -213,6 +213,16 @@ export class Scrub {
       if (error instanceof DamageError) this.#journalChanged('the journal', error.what);
       else faultIn(error);
       return [];
+    }
+  }
+
+  /** Of one that the disk does not give none: what is wrong with it is found where it is looked at, and others have to be too. */
+  #bytesOf(path: string): number {
+    try {
+      return Math.max(0, fileBytes(this.#options.disk, path));
+    } catch (error) {
+      faultIn(error);
+      return 0;
     }
   }
 

@@ -224,6 +224,18 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
     expect(left).toEqual(['the journal']);
   });
 
+  // One that could not be opened kept all of them from being looked at, and nobody said so.
+  test.each(['EIO', 'EACCES'])('that the disk does not give (%s) keeps no other from being looked at', async (code) => {
+    const { disk, finals, segments } = await standing(seed);
+    const [first, , third] = segments as [string, string, string];
+    const path = `${DIRECTORY}/${third}`;
+    disk.put(path, flipped(disk.bytesOf(path), 80));
+    disk.inject({ call: 'open', code, path: first, times: 100 });
+    const { scrub, left } = scrubOf(disk, finals);
+    await scrub.round();
+    expect(left).toEqual(code === 'EIO' ? [first, third] : [third]);
+  });
+
   test('may have zeros behind its last frame, and nothing else', async () => {
     const { disk, finals, segments } = await standing(seed);
     const path = `${DIRECTORY}/${segments[1]}`;
