@@ -77,6 +77,7 @@ interface Looked {
 /** A segment that is looked through. */
 interface Segment {
   readonly file: string;
+  /** It may have more by the time it is looked at. */
   readonly bytes: number;
   /** How many entries it has, as the name of the next one tells; null where there is none. */
   readonly entries: number | null;
@@ -244,7 +245,9 @@ export class Scrub {
   }
 
   /** Which frame of a segment is not whole; null where all are, or it cannot be looked at now. */
-  async #frameFault({ file, entries }: Segment, all: number): Promise<string | null> {
+  async #frameFault(looked: Segment, all: number): Promise<string | null> {
+    const { file, entries } = looked;
+    const share = all === 0 ? 0 : looked.bytes / all;
     const { disk, directory, end } = this.#options;
     const path = join(directory, file);
     const piece = this.#piece;
@@ -258,7 +261,7 @@ export class Scrub {
         const count = Math.min(wanted, await readPast(disk, path, piece, at));
         if (count < wanted || !scan.add(piece.subarray(0, wanted))) return `from byte ${scan.at} on`;
         this.stats.bytes += wanted;
-        await this.#rest(wanted / all);
+        await this.#rest(share * (wanted / bytes));
       }
       // Cut between two frames it would look whole.
       return scan.isWhole && scan.entries === (entries ?? scan.entries) ? null : `from byte ${scan.at} on`;

@@ -128,6 +128,23 @@ describe.each(WAYS)('%s', (_, seed) => {
     expect(rests.reduce((sum, rest) => sum + rest, 0)).toBeCloseTo(1);
   });
 
+  // Of books that are young the segment in use has many times the bytes by the end of a day: the next round began weeks later.
+  test('a round takes as long where a segment has grown meanwhile', async () => {
+    const { disk, finals, segments } = await standing(seed);
+    const path = `${DIRECTORY}/${segments.at(-1)}`;
+    const whole = disk.bytesOf(path);
+    let rested = 0;
+    const { scrub, told } = scrubOf(disk, finals, {
+      async rest(share) {
+        rested += share;
+        disk.put(path, Buffer.concat([whole, Buffer.alloc(40 * PIECE_BYTES)]));
+      },
+    });
+    await scrub.round();
+    expect(rested).toBeCloseTo(1);
+    expect(told).toEqual([]);
+  });
+
   test('a part that the disk does not give is written anew', async () => {
     const { disk, finals, newer, path } = await standing(seed);
     disk.inject({ call: 'read', code: 'EIO', path });
