@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ayni, filesIn, fillBooks, fresh } from '../cli/books.ts';
+import { ayni, ayniProcess, filesIn, fillBooks, fresh } from '../cli/books.ts';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { until } from '../support/kit.ts';
@@ -131,6 +131,27 @@ test('nothing is read again where nobody wants it', async () => {
   flip(join(directory, newest), 100);
   await server.stop();
   expect(server.log()).not.toContain('has changed');
+});
+
+// It read all segments there are, and said of one that has changed that it did, again and again.
+slow('a new copy can be begun once a segment that has changed went, with the second snapshot behind it', async () => {
+  const directory = freshDirectory();
+  const flags = ['--followers', '0', '--scrub-seconds', '1', '--segment-bytes-max', '8192'];
+  const server = await startServer({ directory, flags });
+  await fillBooks(server, 20);
+  const [url] = /http:\/\/127\.0\.0\.1:\d+(?=\.)/.exec(server.log())!;
+  const [, segment] = filesIn(directory, /^journal/) as [string, string];
+  flip(join(directory, segment), 700);
+  await told(server, /Took snapshot-\d+\.ays/);
+  const copy = () => ayniProcess('follow', url, fresh(), '--against', server.publicKey, '--once');
+  expect((await copy()).err).toMatch(/a frame behind entry \d+ that has changed, again and again/);
+  const { status } = await connect(server).post('/wallets', record({ handle: 'behind' }, makeKeys()));
+  expect(status).toBe(201);
+  server.process.kill('SIGUSR2');
+  await until(() => !existsSync(join(directory, segment)), server.log);
+  expect(await copy()).toMatchObject({ code: 0 });
+  expect(await ayniProcess('verify', directory)).toMatchObject({ code: 0 });
+  await server.stop();
 });
 
 // Of fewer entries no page of a column is full.
