@@ -2,9 +2,9 @@
  * The snapshots of a running server; and where the disk has changed what a start would read, one more of them, which needs
  * nothing of that.
  *
- * What always holds: nothing is written for a snapshot while scrubbing writes; one that was found to have changed does not
- * count as kept; as long as something has changed that no snapshot has left behind, memory may be all that is whole: then
- * one that cannot be taken is told of, and ends nobody.
+ * What always holds: nothing is written for a snapshot while scrubbing writes, nor beside a journal that others have put in
+ * the place of this one; one that was found to have changed does not count as kept; as long as something has changed that
+ * no snapshot has left behind, memory may be all that is whole: then one that cannot be taken is told of, and ends nobody.
  */
 import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';
@@ -69,7 +69,18 @@ export class Snapshots {
    * be taken, and is told of; rejects where the process is to end for that.
    */
   async take(): Promise<(SnapshotTaken & { seq: number }) | null> {
-    const { state, journal, tell } = this.#options;
+    try {
+      return await this.#take();
+    } catch (error) {
+      const isDisks = error instanceof SnapshotError || errorCode(error) !== '';
+      if (this.#changed.size === 0 || !isDisks) throw error;
+      this.#options.tell(notReplacedText(error as Error));
+      return null;
+    }
+  }
+
+  async #take(): Promise<SnapshotTaken & { seq: number }> {
+    const { state, journal } = this.#options;
     // It would stand for entries that a journal put in the place of this one has not, and what it makes superfluous goes.
     journal.mustBeAsLeft();
     const { extra, parts } = dumpState(state);
@@ -79,11 +90,6 @@ export class Snapshots {
       const taken = await (this.scrub === null ? write() : this.scrub.alone(write));
       this.#tookOne(taken, content.seq);
       return { ...taken, seq: content.seq };
-    } catch (error) {
-      const isDisks = error instanceof SnapshotError || errorCode(error) !== '';
-      if (this.#changed.size === 0 || !isDisks) throw error;
-      tell(notReplacedText(error as Error));
-      return null;
     } finally {
       // Where it failed, what it has not read would be kept for it for good.
       dropParts(parts);

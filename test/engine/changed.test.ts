@@ -76,6 +76,23 @@ test('where the next cannot be begun all goes on in it, also where a snapshot ca
   await expect(house.takeSnapshot(), 'nothing needs it any more').rejects.toThrow('ENOSPC');
 });
 
+test('nor does a disk that does not tell, before a snapshot, whether the journal is as it was left', async () => {
+  const { house, disk } = await standing();
+  const newest = path(house.kept.newest!);
+  disk.flip(newest, disk.bytesOf(newest).length >> 1);
+  const file = house.journal.end!.file;
+  const fail = () => disk.inject({ call: 'read', path: file, code: 'EIO' });
+  fail();
+  await expect(house.takeSnapshot()).rejects.toThrow('EIO');
+  disk.inject(FULL);
+  await house.kept.scrub!.round();
+  await house.quiet();
+  fail();
+  await house.takeSnapshot();
+  expect(house.told.at(-1)).toMatch(/^No snapshot could be taken in the place of what has changed .*EIO/);
+  expect(house.fatals).toEqual([]);
+});
+
 test('a newest snapshot that has changed counts as kept no more, once and until another is in its place', async () => {
   const { house, disk, act } = await standing();
   await act();
