@@ -6,6 +6,8 @@ import { readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AuditOptions, type AuditReport, audit } from '../../src/cli/audit/audit.ts';
+import { EntryAudit, type EntryCounts } from '../../src/cli/audit/entries.ts';
+import { Signatures } from '../../src/cli/audit/signatures.ts';
 import { isUsageError } from '../../src/cli/usage.ts';
 import { dumpState, type StateExtra } from '../../src/core/dump.ts';
 import type { Entry } from '../../src/core/entry.ts';
@@ -13,7 +15,9 @@ import type { State } from '../../src/core/state.ts';
 import { type KeyPair, keyPairFromSecret } from '../../src/proof/keys.ts';
 import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { stateOf } from '../../src/recovery.ts';
+import { encode } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
+import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { type EntryFormat, JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { readKeyFile } from '../../src/storage/key-file.ts';
@@ -323,6 +327,24 @@ export async function rewritten(
   }
   await journal.close();
   return copy;
+}
+
+/** What an audit counts of these entries that knows of no frames, as of those that only a snapshot has; it throws what it finds. */
+export async function withoutFrames(
+  entries: readonly Entry[],
+  key: KeyPair,
+  { signedOnly = false } = {},
+): Promise<EntryCounts> {
+  const signatures = new Signatures(0);
+  const audit = new EntryAudit({ serverKey: key.public, signatures, hashSeed: 1, otherRules: false, signedOnly });
+  for (const [index, entry] of entries.entries()) {
+    const buffer = new FrameBuffer();
+    encode(entry, buffer);
+    const bytes = buffer.bytes.slice(0, buffer.end);
+    audit.add({ entry, bytes, place: { file: '', seq: index + 1 } }, entries[index + 1] ?? null, null);
+  }
+  await signatures.close();
+  return audit.counts;
 }
 
 /** A copy whose newest snapshot was taken again, whole and signed with `key`, after `lie` had its way with the state. */

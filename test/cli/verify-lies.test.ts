@@ -25,10 +25,8 @@ import { canon } from '../../src/proof/canon.ts';
 import { proofDigest, sha256 } from '../../src/proof/digest.ts';
 import { createKeyPair, encodeBase64 } from '../../src/proof/keys.ts';
 import { sign } from '../../src/proof/verify.ts';
-import { encode } from '../../src/storage/codec.ts';
 import { realDisk } from '../../src/storage/disk.ts';
 import { segmentSeq } from '../../src/storage/format.ts';
-import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import type { JournalPosition } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { END_FILE, noteEnd } from '../../src/storage/known-end.ts';
@@ -50,6 +48,7 @@ import {
   reportOf,
   resnapped,
   rewritten,
+  withoutFrames,
 } from './books.ts';
 import { type Frames, flipped, isSystem, isTransfer, pick, pickTransfer, pickWallet, replaceData } from './lies.ts';
 
@@ -453,25 +452,6 @@ describe('a token that was used', () => {
 });
 
 describe('where frames are gone', () => {
-  /** What an audit of these entries finds that knows of no frames. */
-  const findingOf = (entries: readonly Entry[]) => {
-    const signatures = new Signatures(0);
-    const audit = new EntryAudit({
-      serverKey: keyIn(plain).public,
-      signatures,
-      hashSeed: 1,
-      otherRules: false,
-      signedOnly: false,
-    });
-    for (const [index, entry] of entries.entries()) {
-      const buffer = new FrameBuffer();
-      encode(entry, buffer);
-      const bytes = buffer.bytes.slice(0, buffer.end);
-      audit.add({ entry, bytes, place: { file: '', seq: index + 1 } }, entries[index + 1] ?? null, null);
-    }
-    return signatures.close();
-  };
-
   test('a schema from times when patterns might weigh more is none', () => {
     const options = { serverKey: keyIn(plain).public, signatures: new Signatures(0), hashSeed: 1 };
     const { state } = new EntryAudit({ ...options, otherRules: false, signedOnly: false });
@@ -481,18 +461,24 @@ describe('where frames are gone', () => {
   });
 
   test('nothing is wrong with honest entries', async () => {
-    await findingOf(framesOf(plain).flatMap(({ entries }) => entries));
+    const counts = await withoutFrames(
+      framesOf(plain).flatMap(({ entries }) => entries),
+      keyIn(plain),
+    );
+    expect(counts.permitted).toBe(0);
   });
 
   test.each([
     ['before it was received', -1],
     ['before what is before it', 999],
-  ])('an intent that was decided %s', (_, later) => {
+  ])('an intent that was decided %s', async (_, later) => {
     const entries = framesOf(plain).flatMap((frame) => frame.entries);
     const [before, entry] = entries.filter((each) => isTransfer(each)).slice(3) as [IntentEntry, IntentEntry];
     before.outcome.moment = entry.moment + (later < 0 ? later : 1000);
     entry.outcome.moment = entry.moment + later;
-    expect(() => findingOf(entries)).toThrow('time goes back: it was decided before what is before it');
+    await expect(withoutFrames(entries, keyIn(plain))).rejects.toThrow(
+      'time goes back: it was decided before what is before it',
+    );
   });
 });
 

@@ -371,7 +371,7 @@ export class EntryAudit {
     // Tokens and the server's own rules allow things too, and stand in no entry. They only ever add permissions.
     const byAll = this.#decide(entry, next, frameMoment, true);
     if (unlike === null) {
-      const late = endOf(this.state, next);
+      const late = endOf(this.state, next, frameMoment !== null);
       if (late === null && !explains(byAll, entry, next)) return;
       this.#permit(place);
       this.#expected = late === null ? (byAll as Entry[]).slice(1) : [late];
@@ -573,10 +573,17 @@ function mayBeMore(decided: Entry[], entry: Entry, next: Entry | null): boolean 
   return next?.type === EntryType.step && next.row === entry.row;
 }
 
-/** The end of the intent in `next` where its time is over: what would have moved it came too late. */
-function endOf(state: State, next: Entry | null): StepEntry | null {
+/**
+ * The end of the intent in `next` where its time is over: what would have moved it came too late. Where frames are not known
+ * it may have a frame of its own, in which time alone ended it: nothing else is said of the one whose turn it is.
+ */
+function endOf(state: State, next: Entry | null, isOneFrame: boolean): StepEntry | null {
   if (next?.type !== EntryType.step || next.outcome.reason !== 'core.intent-expired') return null;
-  for (const step of stepsDue(state, next.moment)) if (step.row === next.row) return step;
+  let isFirst = true;
+  for (const step of stepsDue(state, next.moment)) {
+    if (step.row === next.row) return isFirst && !isOneFrame ? null : step;
+    isFirst = false;
+  }
   return null;
 }
 
