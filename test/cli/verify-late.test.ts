@@ -20,7 +20,7 @@ import { freshDirectory } from '../support/directory.ts';
 import { issue, openLedger, proofFor, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { framesOf, keyIn, look, rewritten, withoutFrames } from './books.ts';
-import type { Frames } from './lies.ts';
+import { type Frames, pick } from './lies.ts';
 
 const [owner, spender] = [makeKeys(), makeKeys()];
 const [byToken, byKey] = [freshDirectory(), freshDirectory()];
@@ -119,29 +119,62 @@ describe.each([
     expect((await look(books)).finding).toMatchObject({ kind: 'decided', what });
   });
 
+  test('that came too late, with no older one left: that it was no end by time alone is told by the frame', async () => {
+    const books = await rewritten(directory(), (frames) => {
+      const { step } = tooLate(frames);
+      frames.splice(-1, 0, { moment: step.moment, entries: [endOfOlder(frames, step)] });
+    });
+    const { finding, counts } = await look(books);
+    expect([finding, counts.permitted]).toEqual([null, permitted]);
+    await withoutFrames(entriesIn(books), keyIn(books), { signedOnly: true });
+  });
+
   test.each([
     ['before it ends first', 'older'],
     ['before another ends', 'waits'],
   ])('of a stranger moves nothing: the intent %s by time alone, where frames are gone', async (__, handle) => {
     const books = await rewritten(directory(), (frames) => {
-      const intent = (name: string) =>
-        frames
-          .flatMap(({ entries }) => entries)
-          .find((entry) => entry.type === EntryType.intent && entry.handle === name) as IntentEntry;
-      const { hash, luid } = intent(handle);
       const { moment } = frames.at(-1)!;
       const { proof, step } = tooLate(frames);
-      const { row } = step;
-      const stranger = createKeyPair();
-      const custom = `{"moment":"${new Date(moment).toISOString()}"}`;
-      proof.proof = { public: stranger.public, result: sign(proofDigest(hex(hash), custom), stranger), custom };
-      // They were made one after the other.
-      Object.assign(proof, { handle, luid, moment, row: handle === 'older' ? row - 1 : row });
-      const older = { ...step, row: row - 1, handle: 'older', luid: intent('older').luid };
+      const older = endOfOlder(frames, step);
+      signByStranger(proof, intentIn(frames, handle), handle === 'older' ? older : step, moment);
       frames.splice(-1, 1, { moment, entries: [proof] }, { moment: step.moment, entries: [older, step] });
     });
     expect((await look(books, { signedOnly: true })).finding).toBeNull();
     const counts = await withoutFrames(entriesIn(books), keyIn(books), { signedOnly: true });
     expect(counts.permitted).toBe(0);
   });
+
+  test('of a stranger to one intent does not end another out of turn', async () => {
+    const books = await rewritten(directory(), (frames) => {
+      const { proof, step } = tooLate(frames);
+      signByStranger(proof, intentIn(frames, 'seed'), { ...step, row: endOfOlder(frames, step).row - 1 }, proof.moment);
+    });
+    expect((await look(books)).finding).toMatchObject({
+      kind: 'decided',
+      what: expect.stringMatching(/^luid would be /),
+    });
+  });
 });
+
+function intentIn(frames: Frames, handle: string): IntentEntry {
+  return pick(frames, (entry) => entry.type === EntryType.intent && entry.handle === handle);
+}
+
+/** Of the one that was made right before. */
+function endOfOlder(frames: Frames, step: StepEntry): StepEntry {
+  const { luid, handle } = intentIn(frames, 'older');
+  return { ...step, row: step.row - 1, luid, handle };
+}
+
+function signByStranger(
+  entry: ProofEntry,
+  { luid, handle, hash }: IntentEntry,
+  { row }: StepEntry,
+  moment: number,
+): void {
+  const stranger = createKeyPair();
+  const custom = `{"moment":"${new Date(moment).toISOString()}"}`;
+  const proof = { public: stranger.public, result: sign(proofDigest(hex(hash), custom), stranger), custom };
+  Object.assign(entry, { luid, handle, row, moment, proof });
+}

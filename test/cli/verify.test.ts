@@ -14,12 +14,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AuditOptions } from '../../src/cli/audit/audit.ts';
 import { misfitOf } from '../../src/cli/audit/shapes.ts';
 import { loadSnapshot } from '../../src/cli/audit/snapshots.ts';
 import { hex } from '../../src/core/bytes.ts';
-import { type CreateEntry, type Entry, EntryType, type IntentEntry, type ProofEntry } from '../../src/core/entry.ts';
+import { type CreateEntry, type Entry, EntryType, type ProofEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
 import { sealCustom } from '../../src/core/proofs.ts';
@@ -31,9 +31,9 @@ import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
 import { keyText } from '../../src/storage/key-file.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
-import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
+import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
+import { issue, limit, makeKit, pause, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
 import { often } from '../support/long.ts';
 import { NOWHERE } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
@@ -53,7 +53,7 @@ import {
   strandedBooks,
   tokenBooks,
 } from './books.ts';
-import { type Frames, isSystem, pick, pickTransfer, replaceData } from './lies.ts';
+import { isSystem, pick, replaceData } from './lies.ts';
 
 const plain = await plainBooks();
 const pruned = await prunedBooks();
@@ -444,131 +444,6 @@ describe('the key to verify with', () => {
       kind: 'lie',
       what: 'this frame is not signed by the server',
     });
-  });
-});
-
-describe('permissions that stand in no entry', () => {
-  const [owner, clerk] = [makeKeys(), makeKeys()];
-  const directory = freshDirectory();
-  const statuses: string[] = [];
-
-  beforeAll(async () => {
-    const server = await startServer({ directory });
-    const client = connect(server);
-    const byToken = (keys: Keys) => ({ bearer: { $signer: { public: keys.public } } });
-    const ledger = await openLedger(client, owner, {
-      access: [
-        { action: 'any', record: 'any', ...byToken(owner) },
-        { action: { $in: ['access', 'create'] }, record: 'intent', ...byToken(clerk) },
-        { action: { $in: ['access', 'create'] }, record: 'intent-proof', ...byToken(clerk) },
-      ],
-    });
-    const handle: string = ledger.data.handle;
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 240 };
-    const headers = (keys: Keys) => ({ 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, keys)}` });
-    const post = async (path: string, body: Json, keys: Keys) => {
-      const reply = await client.post(path, body, headers(keys));
-      if (reply.status >= 300) throw new Error(reply.text);
-      return reply.body;
-    };
-    await post('/symbols', record({ handle: 'inti', factor: 1 }, owner), owner);
-    for (const wallet of ['a', 'b']) await post('/wallets', record({ handle: wallet }, owner), owner);
-    await post('/intents', record({ handle: 'i-0', claims: [issue('a', 'inti', 50)] }, owner), owner);
-    const sent = record({ handle: 'i-1', claims: [transfer('a', 'b', 'inti', 5)] }, clerk);
-    const waits = await post('/intents', sent, clerk);
-    const moment = new Date().toISOString();
-    for (const keys of [clerk, owner]) {
-      await post('/intents/i-1/proofs', proofFor(waits, keys, { moment, note: keys.public }), keys);
-      statuses.push((await client.get('/intents/i-1', headers(owner))).body.meta.status);
-    }
-    // Whoever may not spend is not told that there is too little, or that it is too much.
-    const most = { handle: 'most', claims: [limit('a', 'inti', 'dailyAmount', 1)] };
-    await post('/intents', record(most, owner), owner);
-    for (const [intent, claim] of [
-      ['i-2', transfer('b', 'a', 'inti', 500)],
-      ['i-3', transfer('a', 'b', 'inti', 2)],
-    ] as const) {
-      await post('/intents', record({ handle: intent, claims: [claim] }, clerk), clerk);
-      statuses.push((await client.get(`/intents/${intent}`, headers(owner))).body.meta.status);
-    }
-    await server.stop();
-  });
-
-  test('are taken for given, counted, and told', async () => {
-    expect(statuses).toEqual(['pending', 'completed', 'pending', 'pending']);
-    const report = await look(directory);
-    expect(report.finding).toBeNull();
-    expect(report.counts.permitted).toBeGreaterThan(5);
-    expect(report.notes.join()).toContain(`${report.counts.permitted} decisions rest on permissions`);
-    const entries = framesOf(directory).flatMap((frame) => frame.entries);
-    const { luid } = entries.find(({ handle }) => handle === 'inti')!;
-    const seq = entries.findIndex((entry) => entry.luid === luid) + 1;
-    expect(report.notes.join()).toContain(`the first is entry ${seq}, ${luid}.`);
-  });
-
-  test('are taken for given where they let a proof count that anybody may add', async () => {
-    const own = freshDirectory();
-    const server = await startServer({ directory: own });
-    const client = connect(server);
-    const byToken = { bearer: { $signer: { public: clerk.public } } };
-    const ledger = await openLedger(client, owner, {
-      access: [
-        { action: { $in: ['access', 'create', 'issue'] }, record: 'any', signer: {} },
-        { action: { $in: ['commit', 'abort'] }, record: 'intent', ...byToken },
-      ],
-    });
-    const handle: string = ledger.data.handle;
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 240 };
-    const token = { authorization: `Bearer ${makeToken(claims, clerk)}` };
-    const post = async (path: string, body: Json, headers = {}) => {
-      const reply = await client.post(path, body, { 'x-ledger': handle, ...headers });
-      if (reply.status >= 300) throw new Error(reply.text);
-      return reply.body;
-    };
-    await post('/symbols', record({ handle: 'inti', factor: 1 }, owner));
-    await post('/wallets', record({ handle: 'a', access: [{ action: 'spend', ...byToken }] }, owner));
-    await post('/wallets', record({ handle: 'b' }, owner));
-    await post('/intents', record({ handle: 'seed', claims: [issue('a', 'inti', 50)] }, owner));
-    const ends: string[] = [];
-    for (const action of ['commit', 'abort']) {
-      const data = { handle: action, claims: [transfer('a', 'b', 'inti', 5)], config: { commit: 'manual' } };
-      const waits = await post('/intents', record(data, owner));
-      for (const custom of [{ note: 'go on' }, { action }]) {
-        const moment = new Date().toISOString();
-        for (const headers of [{}, token]) {
-          const proof = proofFor(waits, clerk, { moment, ...custom, by: Object.keys(headers).join() });
-          ends.push((await post(`/intents/${action}/proofs`, proof, headers)).meta.status);
-        }
-      }
-    }
-    await server.stop();
-    expect(ends).toEqual(
-      ['commit', 'abort'].flatMap((action) => {
-        return ['pending', 'prepared', 'prepared', action === 'commit' ? 'completed' : 'rejected'];
-      }),
-    );
-    const report = await look(own);
-    expect([report.finding, report.counts.permitted]).toEqual([null, 4]);
-  });
-
-  test('excuse nothing else', async () => {
-    const lies: ((frames: Frames) => void)[] = [
-      (frames) => void pickTransfer(frames, EntryType.step).outcome.postings[2]!--,
-      (frames) => void Object.assign(pick<IntentEntry>(frames, waits).outcome, { reason: 'core.other' }),
-    ];
-    const waits = (entry: Entry) => entry.type === EntryType.intent && entry.outcome.steps.length === 0;
-    for (const lie of lies) {
-      expect((await look(await rewritten(directory, lie))).finding?.kind).toBe('decided');
-    }
-  });
-
-  test('do not excuse an intent that everybody could have made and that is kept waiting', async () => {
-    const kept = await rewritten(plain, (frames) => {
-      Object.assign(pickTransfer(frames).outcome, { steps: [], postings: [] });
-    });
-    expect((await look(kept)).finding?.kind).toBe('decided');
   });
 });
 

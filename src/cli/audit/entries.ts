@@ -377,20 +377,16 @@ export class EntryAudit {
       this.#expected = late === null ? (byAll as Entry[]).slice(1) : [late];
       return;
     }
-    let wrong = unlike;
     for (const decided of [byAll, waiting(bySigners, byAll)]) {
-      const difference = differenceTo(decided, entry, next);
-      if (difference === null) {
-        this.#permit(place);
-        this.#expected = (decided as Entry[]).slice(1);
-        return;
-      }
-      if (typeof bySigners === 'string' && typeof decided !== 'string') wrong = difference;
+      if (differenceTo(decided, entry, next) !== null) continue;
+      this.#permit(place);
+      this.#expected = (decided as Entry[]).slice(1);
+      return;
     }
     const begun = [bySigners, byAll].find((decided) => differenceTo(decided, entry, undefined) === null);
     // This entry is as it should be, and what is wrong follows it.
     if (begun !== undefined) this.#expected = (begun as Entry[]).slice(1);
-    else this.#otherwise(place, wrong);
+    else this.#otherwise(place, differenceTo(typeof bySigners === 'string' ? byAll : bySigners, entry, next)!);
   }
 
   /**
@@ -550,16 +546,14 @@ function companionOf(entry: CreateEntry, { moment, caller }: CreateCommand): Cre
 
 /** What is decided where some permission is there and another missing, so that neither of these two is. */
 function waiting(bySigners: Entry[] | string, byAll: Entry[] | string): Entry[] | string {
-  if (typeof byAll === 'string') return byAll;
-  const [first, step] = byAll;
+  if (typeof bySigners !== 'string' || typeof byAll === 'string') return byAll;
+  const [first] = byAll;
   if (first?.type === EntryType.intent && isAskedLast(first.outcome.reason)) {
-    if (typeof bySigners !== 'string') return bySigners;
     const { moment } = first.outcome;
     return [{ ...first, outcome: { moment, steps: [], reason: '', detail: '', postings: [], limits: [] } }];
   }
   // A proof by somebody who may add it, and whose permission is not enough for what waits.
-  if (first?.type === EntryType.proof && step !== undefined && typeof bySigners === 'string') return [first];
-  return byAll;
+  return first?.type === EntryType.proof ? [first] : byAll;
 }
 
 /** Whether that is found out only where no permission is missing: an intent that waits for one is asked for no money yet. */
@@ -569,7 +563,7 @@ function isAskedLast(reason: string): boolean {
 
 /** Whether an intent goes on in the books with a proof that moves nothing by what its signer alone may do. */
 function mayBeMore(decided: Entry[], entry: Entry, next: Entry | null): boolean {
-  if (decided.length > 1 || entry.type !== EntryType.proof || entry.kind !== Kind.intent) return false;
+  if (decided.length > 1 || entry.type !== EntryType.proof) return false;
   return next?.type === EntryType.step && next.row === entry.row;
 }
 
