@@ -123,7 +123,10 @@ describe('permissions that stand in no entry', () => {
     const report = await look(own);
     expect([report.finding, report.counts.permitted]).toEqual([null, 4]);
     // Told is what is wrong with an intent that waits, as it does by what its signer may do.
-    const reasoned = await rewritten(own, (frames) => void (named(frames, 'commit').outcome.reason = 'core.other'));
+    const reasoned = await rewritten(
+      own,
+      (frames) => void Object.assign(named(frames, 'commit').outcome, { reason: 'core.other' }),
+    );
     const what = 'outcome.reason would be "", not "core.other"';
     expect((await look(reasoned)).finding).toMatchObject({ kind: 'decided', what });
   });

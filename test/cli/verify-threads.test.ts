@@ -1,0 +1,111 @@
+/**
+ * The audit of threads: what follows from one entry is written with it, in its order, and each is expected once the one
+ * before it was applied. Where something is left out or changed, that is one thing that is wrong.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { Bank, inStatus } from '../support/bank.ts';
+import { connect, type Json, makeKeys } from '../support/client.ts';
+import { freshDirectory } from '../support/directory.ts';
+import { openHook } from '../support/hook.ts';
+import { issue, makeKit, openLedger, transfer, until } from '../support/kit.ts';
+import { startServer } from '../support/server.ts';
+import { framesOf, keyIn, look, rewritten, withoutFrames } from './books.ts';
+import type { Frames } from './lies.ts';
+
+const [settled, overdue] = [freshDirectory(), freshDirectory()];
+
+beforeAll(async () => {
+  const server = await startServer({ directory: settled });
+  const kit = makeKit(connect(server), makeKeys());
+  const symbol = await kit.symbol();
+  const [from, to] = [await kit.funded(symbol, 100), await kit.wallet()];
+  const passesOn = () => kit.wallet({ routes: [{ action: 'forward', target: to }] });
+  const [one, other] = [await passesOn(), await passesOn()];
+  await kit.done([transfer(from, one, symbol, 5)]);
+  await kit.done([transfer(from, one, symbol, 3), transfer(from, other, symbol, 4)]);
+  await kit.wallet();
+  await server.stop();
+});
+
+/** Books in which two threads were too old in one frame, each of an intent whose money a bank never took. */
+beforeAll(async () => {
+  const directory = overdue;
+  const hook = await openHook();
+  let server = await startServer({ directory });
+  const keys = makeKeys();
+  const config = { 'intent.expiryThresholdMinutes': 1 };
+  const headers = { 'x-ledger': (await openLedger(connect(server), keys, { config })).data.handle as string };
+  const client = connect(server, headers);
+  const kit = makeKit(client, keys);
+  const symbol = await kit.symbol();
+  const bank = await Bank.open({ client, kit, hook, symbol });
+  const from = await kit.wallet();
+  await kit.done([issue(from, symbol, 100)]);
+  const away = await kit.wallet({ bridge: bank.bridge });
+  const over = await kit.wallet({ routes: [{ action: 'forward', target: away }] });
+  const sent: Json[] = [];
+  for (const amount of [3, 4]) sent.push((await kit.send([transfer(from, over, symbol, amount)])).body);
+  for (const intent of sent) await inStatus(client, intent, 'prepared');
+  await server.stop();
+  // Two minutes go by.
+  const later = 'const%20now=Date.now.bind(Date);Date.now=()=>now()+120000';
+  server = await startServer({ directory, env: { NODE_OPTIONS: `--import=data:text/javascript,${later}` } });
+  const again = connect(server, headers);
+  await until(async () => {
+    const replies = await Promise.all(sent.map(({ luid }) => again.get(`/intents/${luid}`)));
+    return replies.every(({ body }) => body.meta.status === 'rejected');
+  }, 'the end of both');
+  await server.stop();
+  await hook.close();
+});
+
+const isChild = (entry: Entry): entry is IntentEntry =>
+  entry.type === EntryType.intent && entry.handle.startsWith('fwd_');
+const threadsIn = (frames: Frames) => frames.filter(({ entries }) => entries.some(isChild));
+
+test.each([
+  ['that one intent began with two, each after the other', () => settled],
+  ['that end because the time of one intent is over', () => overdue],
+])('threads %s are believed', async (_, directory) => {
+  const entries = framesOf(directory()).flatMap((frame) => frame.entries);
+  expect(threadsIn(framesOf(directory())).map((frame) => frame.entries.filter(isChild).length)).toEqual(
+    directory() === settled ? [1, 2] : [1, 1],
+  );
+  expect((await look(directory())).finding).toBeNull();
+  expect((await withoutFrames(entries, keyIn(directory()))).permitted).toBe(0);
+});
+
+describe('what other rules decided is one thing', () => {
+  /** All of the last thread but the intent that began it. */
+  const cutOff = (frames: Frames) => {
+    const frame = threadsIn(frames).at(-1)!;
+    frame.entries = frame.entries.slice(0, 1);
+    return frame;
+  };
+
+  test.each<[string, (frames: Frames) => void]>([
+    ['the rest of a thread left out', cutOff],
+    [
+      'the rest of a thread left out, before another entry of its frame',
+      (frames) => {
+        const { entries } = cutOff(frames);
+        const at = frames.findIndex((frame) => frame.entries === entries);
+        const { moment } = frames[at + 1]!;
+        (entries[0] as IntentEntry).outcome.moment = moment;
+        frames.splice(at, 2, { moment, entries: [...entries, ...frames[at + 1]!.entries] });
+      },
+    ],
+    [
+      'an intent of a thread, whose rest comes as it does of that',
+      (frames) => {
+        threadsIn(frames)[0]!.entries.find(isChild)!.outcome.detail = 'by other rules';
+      },
+    ],
+  ])('%s', async (_, lie) => {
+    const books = await rewritten(settled, lie);
+    expect((await look(books)).finding).toMatchObject({ kind: 'decided' });
+    const { finding, counts } = await look(books, { otherRules: true });
+    expect([finding, counts.otherwise]).toEqual([null, 1]);
+  });
+});
