@@ -1,9 +1,10 @@
 /**
  * The audit of threads: what follows from one entry is written with it, in its order, and each is expected once the one
- * before it was applied. Where something is left out or changed, that is one thing that is wrong.
+ * before it was applied. Where something is left out or changed, that is one thing that is wrong. What the server notes of
+ * calls to a bridge follows from nothing, and may come in between.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
+import { type Entry, EntryType, type IntentEntry, links, type StepEntry } from '../../src/core/entry.ts';
 import { Bank, inStatus } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -34,8 +35,10 @@ beforeAll(async () => {
   const hook = await openHook();
   let server = await startServer({ directory });
   const keys = makeKeys();
-  const config = { 'intent.expiryThresholdMinutes': 1 };
-  const headers = { 'x-ledger': (await openLedger(connect(server), keys, { config })).data.handle as string };
+  const { data: ledger } = await openLedger(connect(server), keys, {
+    config: { 'intent.expiryThresholdMinutes': 1 },
+  });
+  const headers = { 'x-ledger': ledger.handle as string };
   const client = connect(server, headers);
   const kit = makeKit(client, keys);
   const symbol = await kit.symbol();
@@ -107,5 +110,45 @@ describe('what other rules decided is one thing', () => {
     expect((await look(books)).finding).toMatchObject({ kind: 'decided' });
     const { finding, counts } = await look(books, { otherRules: true });
     expect([finding, counts.otherwise]).toEqual([null, 1]);
+  });
+});
+
+describe('a call that was given up', () => {
+  /** Of an intent that has one leg, or none any more. */
+  const givenUp = ({ ledger, kind, luid, handle, row }: StepEntry, moment: number): StepEntry => {
+    const outcome = { moment, steps: ['error' as const], reason: 'core.bridge-unreachable', detail: 'gone' };
+    const whole = { ...outcome, postings: [], limits: [], links: links({ leg: 0 }) };
+    return { type: EntryType.step, ledger, kind, luid, handle, moment, row, outcome: whole };
+  };
+  /** The frame in which both threads end. */
+  const endIn = (frames: Frames) => {
+    const at = frames.findIndex(({ entries }) => entries.filter(isExpired).length === 2);
+    const { moment, entries } = frames[at]!;
+    expect(entries.map(({ type }) => type)).toEqual(Array(4).fill(EntryType.step));
+    return { at, moment, entries: entries as StepEntry[] };
+  };
+  const isExpired = ({ handle, ...entry }: Entry) => entry.type === EntryType.step && handle.startsWith('fwd_');
+
+  test('comes where a frame had no room for the end of its intent', async () => {
+    const books = await rewritten(overdue, (frames) => {
+      const { at, moment, entries } = endIn(frames);
+      const rest = entries.slice(2);
+      for (const step of rest) step.moment = step.outcome.moment = moment + 1;
+      const now = [...entries.slice(0, 2), givenUp(rest[0]!, moment)];
+      frames.splice(at, 1, { moment, entries: now }, { moment: moment + 1, entries: rest });
+    });
+    const { finding, counts } = await look(books, { signedOnly: true });
+    expect([finding, counts.permitted]).toEqual([null, 0]);
+    const entries = framesOf(books).flatMap((frame) => frame.entries);
+    expect((await withoutFrames(entries, keyIn(books), { signedOnly: true })).permitted).toBe(0);
+  });
+
+  test('of an intent that is at its end', async () => {
+    const books = await rewritten(overdue, (frames) => {
+      const { moment, entries } = endIn(frames);
+      frames.at(-1)!.entries.push(givenUp(entries[1]!, Math.max(moment, frames.at(-1)!.moment)));
+    });
+    const what = 'it has no leg whose bridge is called';
+    expect((await look(books)).finding).toMatchObject({ kind: 'decided', what });
   });
 });
