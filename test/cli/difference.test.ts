@@ -26,6 +26,7 @@ test.each<[object, object, string | null]>([
   [{ outcome: { steps: ['a', 'b'] } }, { outcome: { steps: ['a', 'c'] } }, 'outcome.steps.1 would be "b", not "c"'],
   [{ outcome: { steps: ['a'] } }, { outcome: { steps: ['a', 'b'] } }, 'outcome.steps would be ["a"], not ["a","b"]'],
   [{ links: ['a'] }, { links: { 0: 'a' } }, null],
+  [{ links: { 0: 'a' } }, { links: ['a'] }, null],
   [{ hash: Uint8Array.of(1, 255) }, { hash: Uint8Array.of(1, 255) }, null],
   [{ hash: Uint8Array.of(1, 255) }, { hash: Buffer.of(1, 254) }, 'hash would be 01ff, not 01fe'],
   [{ hash: Uint8Array.of(1) }, { hash: null }, 'hash would be 01, not null'],

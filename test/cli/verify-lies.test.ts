@@ -111,8 +111,20 @@ describe("lies that the server's key signs", () => {
       /custom of proof 0 is not canonical/,
     ],
     [
-      'what a client says in a proof, no object',
+      'what a client says in a proof, a list',
       (frames) => void Object.assign(pickTransfer(frames).proofs[0]!, { custom: '[]' }),
+      'lie',
+      /custom of proof 0 is not canonical/,
+    ],
+    [
+      'what a client says in a proof, a number',
+      (frames) => void Object.assign(pickTransfer(frames).proofs[0]!, { custom: '7' }),
+      'lie',
+      /custom of proof 0 is not canonical/,
+    ],
+    [
+      'what a client says in a proof, nothing',
+      (frames) => void Object.assign(pickTransfer(frames).proofs[0]!, { custom: 'null' }),
       'lie',
       /custom of proof 0 is not canonical/,
     ],

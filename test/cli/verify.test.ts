@@ -370,6 +370,12 @@ test('rules of a record that are longer together than new ones may be are no fin
   expect(misfitOf(Kind.wallet, 'create', { handle: 'w', access: [...access, 7] })).not.toBeNull();
 });
 
+test('as many claims as a server may be told to take are no finding, one more is', () => {
+  const claims = Array.from({ length: 100_000 }, () => transfer('a', 'b', 'inti', 1));
+  expect(misfitOf(Kind.intent, 'create', { handle: 'i', claims })).toBeNull();
+  expect(misfitOf(Kind.intent, 'create', { handle: 'i', claims: [...claims, claims[0]] })).toMatch(/^\/data\/claims /);
+});
+
 describe('the key to verify with', () => {
   const NO_KEY = /no key to verify with; give the server's with --against/;
   test.each(['null', '[]', '{"public":', '{"public":7}', '{"public":"AAAA"}'])(
