@@ -451,6 +451,7 @@ describe('a token that was used', () => {
 
   test.each<[string, (entry: TokenEntry) => void]>([
     ['in no ledger', (entry) => Object.assign(entry, { ledger: 77 })],
+    ['in the ledger that would be the next', (entry) => Object.assign(entry, { ledger: 1 + ledgersIn(plain) })],
     ['in the server itself', (entry) => Object.assign(entry, { ledger: SERVER_LEDGER })],
     ['of another kind', (entry) => Object.assign(entry, { kind: Kind.wallet })],
     ['of another id', (entry) => Object.assign(entry, { handle: hex(sha256('other')) })],
@@ -493,6 +494,12 @@ describe('where frames are gone', () => {
     );
   });
 });
+
+/** All but that of the server itself. */
+function ledgersIn(directory: string): number {
+  const entries = framesOf(directory).flatMap((frame) => frame.entries);
+  return entries.filter(({ type, kind }) => type === EntryType.create && kind === Kind.ledger).length;
+}
 
 function forgeProof(entry: IntentEntry): void {
   entry.proofs[0]!.result = flipped(entry.proofs[0]!.result, 5);

@@ -4,7 +4,11 @@
  * calls to a bridge follows from nothing, and may come in between.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { hex } from '../../src/core/bytes.ts';
 import { type Entry, EntryType, type IntentEntry, links, type StepEntry } from '../../src/core/entry.ts';
+import { sealCustom } from '../../src/core/proofs.ts';
+import { proofDigest } from '../../src/proof/digest.ts';
+import { sign } from '../../src/proof/verify.ts';
 import { Bank, inStatus } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
@@ -77,6 +81,17 @@ test.each([
   );
   expect((await look(directory())).finding).toBeNull();
   expect((await withoutFrames(entries, keyIn(directory()))).permitted).toBe(0);
+});
+
+test('an intent that a route made is signed by the server once', async () => {
+  const books = await rewritten(settled, (frames) => {
+    const child = threadsIn(frames)[0]!.entries.find(isChild)!;
+    const key = keyIn(settled);
+    child.proofs.push(child.proofs[0]!);
+    child.seal = sign(proofDigest(hex(child.hash), sealCustom(child)), key);
+  });
+  const what = expect.stringMatching(/^proofs would be /);
+  expect((await look(books)).finding).toMatchObject({ kind: 'decided', what });
 });
 
 describe('what other rules decided is one thing', () => {
