@@ -98,9 +98,14 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   return segments.slice(isNextEnough ? from + 1 : Math.max(from, 0));
 }
 
-/** A crash may have left a name, and no header: then the journal ends in the segment before. */
+/** A crash may have left a name, and no header: then the journal ends in the segment before. So it may where the disk does not tell. */
 function isBegun(disk: Disk, path: string): boolean {
-  return withFile(disk, path, 'read', headerOf) !== null;
+  try {
+    return withFile(disk, path, 'read', headerOf) !== null;
+  } catch (error) {
+    if (errorCode(error) === '') throw error;
+    return false;
+  }
 }
 
 /** Throws where a copy of books was cut off in its first file: that is no place for new ones. */
