@@ -132,7 +132,12 @@ export class Snapshots {
         this.#changed.add(file);
         // A start reads the segment that the snapshot's own entry lies in from its beginning, unless the next is there.
         if (journal.end?.file !== file) request();
-        else beginSegment((error) => (error === null ? request() : tell(notLeftText(file, error))));
+        else
+          beginSegment((error) => {
+            // Where the directory is another's by now, the snapshot finds that too, and it is what ends this one.
+            if (error === null || errorCode(error) === '') request();
+            else tell(notLeftText(file, error));
+          });
       },
     });
   }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { MemorySizes } from '../../src/core/state.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
+import { filesOf } from '../storage/kit.ts';
 import { DIRECTORY, House, recoverFrom } from './house.ts';
 import { chance, freshWorld, live, SCRIPT } from './life.ts';
 
@@ -53,6 +54,20 @@ test('it is found while a frame is on its way, which goes into it: the snapshot 
   expect(house.snapshots).toBe(2);
   disk.crash();
   expect(recoverFrom(disk).state.log.length).toBe(house.state.log.length);
+});
+
+test('another file in its place is left as it is, and ends the server: it is not this one that the books are of', async () => {
+  const { house, disk } = await standing();
+  const inUse = path(house.journal.end!.file);
+  const bytes = Buffer.from(disk.bytesOf(inUse));
+  bytes[700]! ^= 1;
+  disk.unlink(inUse);
+  disk.put(inUse, bytes);
+  const before = filesOf(disk);
+  await house.kept.scrub!.round();
+  await house.quiet();
+  expect(house.fatals).toEqual([expect.objectContaining({ name: 'LockLostError' })]);
+  expect(filesOf(disk)).toEqual(before);
 });
 
 test('where the next cannot be begun all goes on in it, also where a snapshot cannot be taken then', async () => {
