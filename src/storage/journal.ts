@@ -314,6 +314,9 @@ export class Journal {
     if (this.#fileBytes === SEGMENT_HEADER_BYTES) {
       before.write(header, 0, header.length, 0);
       await finished((done) => this.#sync(false, done));
+      // Of one that ended with its header, as a stop leaves it, blocks have made the file longer.
+      const lost = this.#leave();
+      if (lost !== null) throw lost;
       return null;
     }
     const name = segmentName(seq + 1);

@@ -311,20 +311,23 @@ describe('segments', () => {
     expect(disk.openFiles).toEqual([]);
   });
 
-  test('one without a frame is written again, whatever has become of its header, and takes the next', async () => {
-    const disk = freshDisk();
-    await writeFrames(disk, [1]);
-    const path = `${DIRECTORY}/${nameOf(1)}`;
-    disk.put(path, disk.bytesOf(path).subarray(0, SEGMENT_HEADER_BYTES));
-    const { journal, entries, write } = growing(disk);
-    disk.flip(path, 9);
-    expect(await begin(journal)).toBeNull();
-    expect(readFrames(disk).position).toMatchObject({ seq: 0, byte: SEGMENT_HEADER_BYTES });
-    await write();
-    expect(disk.readdir(DIRECTORY)).toEqual([nameOf(1)]);
-    await journal.close();
-    expect(readFrames(disk).read).toEqual(entries);
-  });
+  test.each([1, 2])(
+    'one without a frame is written again, whatever has become of its header, and takes the next: %i',
+    async (seed) => {
+      const disk = freshDisk(seed);
+      await writeFrames(disk, [1]);
+      const path = `${DIRECTORY}/${nameOf(1)}`;
+      disk.put(path, disk.bytesOf(path).subarray(0, SEGMENT_HEADER_BYTES));
+      const { journal, entries, write } = growing(disk);
+      disk.flip(path, 9);
+      expect(await begin(journal)).toBeNull();
+      expect(readFrames(disk).position).toMatchObject({ seq: 0, byte: SEGMENT_HEADER_BYTES });
+      await write();
+      expect(disk.readdir(DIRECTORY)).toEqual([nameOf(1)]);
+      await journal.close();
+      expect(readFrames(disk).read).toEqual(entries);
+    },
+  );
 
   test.each<[string, Fault]>([
     ['made', { call: 'open', code: 'ENOSPC' }],
