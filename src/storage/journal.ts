@@ -48,6 +48,7 @@ import { FrameBuffer } from './frame-buffer.ts';
 import { LockLostError } from './lock.ts';
 import { cachedLog, type LogFile, openLog } from './log-file.ts';
 import { headerOf, listSegments } from './segments.ts';
+import { errorCode } from './system-error.ts';
 
 /** Between being read and being opened the journal has grown. */
 export class JournalChangedError extends Error {
@@ -307,7 +308,13 @@ export class Journal {
   /** Resolves with what kept it from that where nothing is changed by it; rejects where the journal cannot go on. */
   async #begin(before: LogFile): Promise<Error | null> {
     if (this.#failure !== null) return this.#failure;
-    this.mustBeAsLeft();
+    try {
+      this.mustBeAsLeft();
+    } catch (error) {
+      // A disk that does not tell has taken nothing away, and the memory that is to be saved would go with the next write.
+      if (errorCode(error) === '') throw error;
+      return error as Error;
+    }
     const { seq, chain } = this.#position;
     const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
     writeSegmentHeader(header, seq + 1, chain, this.#format.version);

@@ -330,6 +330,7 @@ describe('segments', () => {
   );
 
   test.each<[string, Fault]>([
+    ['made, for the disk does not tell how the one before was left,', { call: 'read', code: 'EIO' }],
     ['made', { call: 'open', code: 'ENOSPC' }],
     ['opened', { call: 'open', skip: 1, code: 'EMFILE' }],
     ['written', { call: 'write', code: 'ENOSPC' }],
