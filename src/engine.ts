@@ -495,8 +495,11 @@ export class Engine {
     const done = this.#segmentDue;
     if (done === null) return;
     this.#segmentDue = null;
+    const { journal, stopwatch } = this.#options;
     this.#isCommitting = true;
-    this.#options.journal.beginSegment((error) => {
+    this.diskWait.begin(stopwatch());
+    journal.beginSegment((error) => {
+      this.diskWait.end();
       this.#isCommitting = false;
       if (this.#failure !== null) return;
       done(error);

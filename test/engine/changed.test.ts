@@ -128,6 +128,22 @@ test('a newest snapshot that has changed counts as kept no more, once and until 
   expect(kept.map(path), 'it is one of the two that are kept').toEqual([newest, path(house.kept.newest!)]);
 });
 
+// Nobody was told anything for as long as that lasted: who asked waited, and who had read waited too.
+test('a disk that hangs while the next segment is begun is told of as one that hangs in a write', async () => {
+  const { house, disk, act } = await standing();
+  flipInUse(house);
+  disk.holdSyncs();
+  await house.kept.scrub!.round();
+  const acted = act();
+  for (let second = 0; second < 5; second++) house.engine.diskWait.look();
+  expect(house.told.at(-1)).toMatch(/^The disk has not answered for /);
+  expect(house.engine.isCutOff).toBe(true);
+  disk.releaseSyncs();
+  await acted;
+  expect(house.told).toContainEqual(expect.stringMatching(/^The disk answers again, /));
+  expect([house.engine.isCutOff, house.snapshots, house.fatals]).toEqual([false, 2, []]);
+});
+
 // The disk was full: the next snapshot that was due ended the server, which alone had the part's bytes.
 test('as long as a part that has changed cannot be written anew no snapshot that fails ends the server', async () => {
   const { house, disk } = await standing({ chunkBytes: 4096, pageRows: 16 });
