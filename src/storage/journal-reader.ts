@@ -32,7 +32,8 @@ import { type DecodeEntry, type FrameEntries, noEntries, takeEntries } from './f
 import { type AheadOptions, FramesAhead } from './frames-ahead.ts';
 import type { JournalEnd, JournalPosition } from './journal.ts';
 import { CodecError } from './msgpack.ts';
-import { DamageError, journalBytes, neededSegments, type SegmentFile } from './segments.ts';
+import { DamageError, journalBytes, listSegments, neededSegments, type SegmentFile } from './segments.ts';
+import { errorCode } from './system-error.ts';
 import { endOfBytes, type Frame, findFrame, findLaterHead, Window, wholeFrame } from './window.ts';
 
 /** What is said of a whole frame, or snapshot, that another key has signed, or none. */
@@ -173,10 +174,36 @@ function* stepSegments<E>(
     },
   };
   const segments = neededSegments(disk, directory, after);
+  const [first] = segments;
+  if (first !== undefined) mustHideNothing(disk, directory, first, after.seq);
   for (const [index, segment] of segments.entries())
     yield* readSegment(run, segment, index === 0, index === segments.length - 1);
   if (run.result.position.seq < after.seq) throw new ShortJournalError(directory, run.result, after.seq);
   return run.result;
+}
+
+/**
+ * Where the first that is needed begins right behind `seq`, the one before is not read. It may have changed, or be gone, but it
+ * has no entry that comes after: that was acknowledged, and this segment, or the header that is all of it, stands for another.
+ */
+function mustHideNothing(disk: Disk, directory: string, first: SegmentFile, seq: number): void {
+  const before = listSegments(disk, directory).findLast(({ file }) => file < first.file);
+  if (before === undefined || first.firstSeq !== seq + 1) return;
+  try {
+    const hidden = withFile(disk, join(directory, before.file), 'read', (file) =>
+      findFrame(new Window(file, null, WINDOW_BYTES), SEGMENT_HEADER_BYTES, seq),
+    );
+    if (hidden === -1) return;
+  } catch (error) {
+    // What the disk does not give is not needed.
+    if (errorCode(error) === '') throw error;
+    return;
+  }
+  throw new DamageError(
+    join(directory, first.file),
+    0,
+    `begins with entry ${first.firstSeq}, which ${before.file} has, too`,
+  );
 }
 
 /** The journal ends before an entry that is known. */

@@ -386,6 +386,29 @@ describe('segments', () => {
     expect(() => readFrames(disk)).toThrow(/journal-0+5\.ayj: damaged at byte 0: .*entry 1 is missing/);
   });
 
+  // Whoever put one there, those entries were acknowledged: a start took the header's word, and went on without them.
+  test.each(['a header', 'a segment with frames'])(
+    '%s right behind a snapshot hides no entries of the segment before',
+    async (what) => {
+      const disk = freshDisk();
+      await writeFrames(disk, [4, 4, 4]);
+      const { position } = readFrames(disk).spans[1]!;
+      const other = freshDisk();
+      await writeFrames(other, [4, 4, 1], { segmentBytesMax: 500 });
+      const bytes = other.bytesOf(`${DIRECTORY}/${nameOf(9)}`);
+      const whole = disk.bytesOf(`${DIRECTORY}/${nameOf(1)}`);
+      disk.put(`${DIRECTORY}/${nameOf(9)}`, what === 'a header' ? bytes.subarray(0, SEGMENT_HEADER_BYTES) : bytes);
+      const damage = /journal-0+9\.ayj: damaged at byte 0: begins with entry 9, which journal-0+1\.ayj has, too/;
+      expect(() => readFrames(disk, position)).toThrow(damage);
+      disk.flip(`${DIRECTORY}/${nameOf(1)}`, 60);
+      expect(() => readFrames(disk, position), 'nor where that has changed').toThrow(damage);
+      disk.inject({ call: 'read', path: nameOf(1), code: 'EIO' });
+      expect(readFrames(disk, position).position.seq, 'what the disk does not give is not needed').toBeGreaterThan(7);
+      disk.put(`${DIRECTORY}/${nameOf(1)}`, whole.subarray(0, 300));
+      expect(readFrames(disk, position).position.seq, 'of an end that is gone the snapshot has all').toBeGreaterThan(7);
+    },
+  );
+
   test('another journal than the snapshot was taken from is damage', async () => {
     const disk = freshDisk();
     await writeFrames(disk, [4, 4, 4], { segmentBytesMax: 500 });
