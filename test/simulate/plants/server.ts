@@ -343,7 +343,7 @@ export const SERVER_PLANTS: Plant[] = [
   ],
   [
     'frames go on while the next segment is begun',
-    [ENGINE, '    this.#segmentDue = null;\n    this.#isCommitting = true;\n', '    this.#segmentDue = null;\n'],
+    [ENGINE, '    this.#isCommitting = true;\n    this.diskWait.begin(stopwatch());\n', ''],
   ],
   ['the next segment counts before its header is on the device', [JOURNAL, '      await syncLater(file);\n', '']],
   ['a segment that could not be begun stays', [JOURNAL, '      await unlinkLater(this.#disk, path);\n', '']],
