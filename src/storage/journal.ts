@@ -312,7 +312,7 @@ export class Journal {
       this.mustBeAsLeft();
     } catch (error) {
       // A disk that does not tell has taken nothing away, and the memory that is to be saved would go with the next write.
-      if (errorCode(error) === '') throw error;
+      unlessDisks(error as Error);
       return error as Error;
     }
     const { seq, chain } = this.#position;
@@ -329,8 +329,9 @@ export class Journal {
     const name = segmentName(seq + 1);
     const next = await this.#createBeside(join(this.#directory, name), header);
     if (next instanceof Error) return next;
-    await this.#dropReserve(before);
-    await closeLater(before);
+    // All of the one before is on the device, and zeros behind it say nothing: a disk that fails now has failed in nothing.
+    await this.#dropReserve(before).catch(unlessDisks);
+    await closeLater(before).catch(unlessDisks);
     this.#file = next;
     this.#fileBytes = header.length;
     this.#fileSize = next.size();
@@ -511,6 +512,11 @@ export class Journal {
       await closeLater(file);
     }
   }
+}
+
+/** Throws what is no failure of the disk. */
+function unlessDisks(error: Error): void {
+  if (errorCode(error) === '') throw error;
 }
 
 function emptyFrame(): FrameBuffer {

@@ -350,6 +350,24 @@ describe('segments', () => {
     expect(readFrames(disk).read).toEqual(entries);
   });
 
+  // The next write ended the server, whose memory alone may be whole.
+  test.each(['truncate', 'close'] as const)(
+    'the next is begun, whatever becomes of the one before: %s',
+    async (call) => {
+      const disk = freshDisk();
+      const { journal, entries, write } = growing(disk, { reserveBytes: 5000 });
+      await write();
+      disk.inject({ call, path: nameOf(1), code: 'EIO' });
+      expect(await begin(journal)).toBeNull();
+      disk.heal();
+      await write();
+      await journal.close();
+      expect(disk.readdir(DIRECTORY)).toEqual([1, 2].map(nameOf));
+      expect(readFrames(disk).read).toEqual(entries);
+      expect(disk.openFiles).toEqual([]);
+    },
+  );
+
   test('where it cannot be taken away again nothing is written any more: it has the name of what comes', async () => {
     const disk = freshDisk();
     const { journal, write } = growing(disk);
