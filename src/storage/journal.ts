@@ -342,22 +342,19 @@ export class Journal {
 
   /** A file with these bytes, durably; or why there is none, for then the one in use goes on. Rejects where it stays. */
   async #createBeside(path: string, bytes: Uint8Array): Promise<LogFile | Error> {
-    try {
-      await createLater(this.#disk, path);
-    } catch (error) {
-      if (this.#disk.exists(path)) throw error;
-      return error as Error;
-    }
     let file: LogFile | null = null;
     try {
+      await createLater(this.#disk, path);
       file = this.#openLog(path);
       file.write(bytes, 0, bytes.length, 0);
       await syncLater(file);
       await syncDirectoryLater(this.#disk, this.#directory);
       return file;
     } catch (error) {
+      // Somebody else has made it.
+      if (errorCode(error) === 'EEXIST') throw error;
       if (file !== null) await closeLater(file).catch(() => {});
-      await unlinkLater(this.#disk, path);
+      if (this.#disk.exists(path)) await unlinkLater(this.#disk, path);
       await syncDirectoryLater(this.#disk, this.#directory);
       return error as Error;
     }

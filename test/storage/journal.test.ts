@@ -332,6 +332,7 @@ describe('segments', () => {
   test.each<[string, Fault]>([
     ['made, for the disk does not tell how the one before was left,', { call: 'read', code: 'EIO' }],
     ['made', { call: 'open', code: 'ENOSPC' }],
+    ['closed when it is made', { call: 'close', code: 'EIO' }],
     ['opened', { call: 'open', skip: 1, code: 'EMFILE' }],
     ['written', { call: 'write', code: 'ENOSPC' }],
     ['synced', { call: 'sync', code: 'EIO' }],
@@ -367,6 +368,17 @@ describe('segments', () => {
       expect(disk.openFiles).toEqual([]);
     },
   );
+
+  test('where somebody else has made it nothing is written any more, and it stays', async () => {
+    const disk = freshDisk();
+    const { journal, write } = growing(disk);
+    await write();
+    const others = Buffer.from('of somebody else');
+    disk.put(`${DIRECTORY}/${nameOf(2)}`, others);
+    expect(await begin(journal)).toMatchObject({ code: 'EEXIST' });
+    await expect(write()).rejects.toThrow('EEXIST');
+    expect(disk.bytesOf(`${DIRECTORY}/${nameOf(2)}`)).toEqual(others);
+  });
 
   test('where it cannot be taken away again nothing is written any more: it has the name of what comes', async () => {
     const disk = freshDisk();

@@ -346,7 +346,10 @@ export const SERVER_PLANTS: Plant[] = [
     [ENGINE, '    this.#isCommitting = true;\n    this.diskWait.begin(stopwatch());\n', ''],
   ],
   ['the next segment counts before its header is on the device', [JOURNAL, '      await syncLater(file);\n', '']],
-  ['a segment that could not be begun stays', [JOURNAL, '      await unlinkLater(this.#disk, path);\n', '']],
+  [
+    'a segment that could not be begun stays',
+    [JOURNAL, '      if (this.#disk.exists(path)) await unlinkLater(this.#disk, path);\n', ''],
+  ],
   [
     'a segment of which a crash has left the name is enough behind a snapshot',
     [
