@@ -134,6 +134,8 @@ export class Snapshots {
         if (journal.end?.file !== file) request();
         else
           beginSegment((error) => {
+            // One without a frame was written again, and is whole.
+            if (error === null && journal.end?.file === file) this.#changed.delete(file);
             // Where the directory is another's by now, the snapshot finds that too, and it is what ends this one.
             if (error === null || errorCode(error) === '') request();
             else tell(notLeftText(file, error));

@@ -72,7 +72,6 @@ export class Ledger {
         : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
     };
     return new Promise((resolve, fail) => {
-      // Of a name with several addresses Node says it for each of them, and nothing of all.
       const reject = (error: Error): void => fail(new UnreachableError(`${this.url}: ${failureText(error)}`));
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
       const options = { method, agent: this.#agent, headers, signal };

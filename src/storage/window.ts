@@ -64,11 +64,11 @@ export function endOfBytes(window: Window, at: number): number {
 /** Where the next whole frame behind entry `seq` begins, at byte `start` or later, or -1. */
 export function findFrame(window: Window, start: number, seq: number): number {
   const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
-  for (let at = start; at < window.size; ) {
+  for (let at = start; at < window.size; at++) {
     const frame = wholeFrame(window, at);
-    if (frame !== null) readFrameHead(frame.bytes, frame.from, frame.to, head);
-    if (frame !== null && head.firstSeq > seq) return at;
-    at += frame === null ? 1 : frame.to - frame.from;
+    if (frame === null) continue;
+    readFrameHead(frame.bytes, frame.from, frame.to, head);
+    if (head.firstSeq > seq) return at;
   }
   return -1;
 }

@@ -128,6 +128,23 @@ test('a newest snapshot that has changed counts as kept no more, once and until 
   expect(kept.map(path), 'it is one of the two that are kept').toEqual([newest, path(house.kept.newest!)]);
 });
 
+test('the header of a segment without a frame has changed: it is written again, and nothing has changed any more', async () => {
+  const { house, disk } = await standing();
+  flipInUse(house);
+  await house.kept.scrub!.round();
+  await house.quiet();
+  const { file } = house.journal.end!;
+  disk.flip(path(file), 30);
+  await house.kept.scrub!.round();
+  await house.quiet();
+  expect(house.told.at(-1)).toContain(`${file} has changed on the disk`);
+  expect(house.journal.end!.file).toBe(file);
+  disk.inject(FULL);
+  await expect(house.takeSnapshot()).rejects.toThrow('ENOSPC');
+  disk.crash();
+  expect(recoverFrom(disk).state.log.length).toBe(house.state.log.length);
+});
+
 // Nobody was told anything for as long as that lasted: who asked waited, and who had read waited too.
 test('a disk that hangs while the next segment is begun is told of as one that hangs in a write', async () => {
   const { house, disk, act } = await standing();
