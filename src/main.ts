@@ -7,6 +7,7 @@ import { type Config, ConfigError, configHelp, memoryNote, readConfig, readPlace
 import { setServerRules } from './core/access/index.ts';
 import { tellFault } from './core/refusal.ts';
 import { mayBegin, noBooksError, openDefaultLedger, whoMay } from './default-ledger.ts';
+import { exitProcess } from './exit.ts';
 import { COPY_NAME_FILE } from './followers.ts';
 import { accessErrors } from './http/schemas.ts';
 import { holdPort, type Server, startServer } from './http/server.ts';
@@ -212,7 +213,7 @@ function stopOnSignals(running: Running, directory: string, { inform }: Log): vo
       (code === 0 ? inform : tell)(`${signal}: stops listening, finishes what is on its way.`);
       stop(running, code, inform).catch((error: Error) => {
         tell(fatalText(error, directory));
-        process.exit(1);
+        exitProcess(1);
       });
     });
   }
@@ -298,5 +299,5 @@ try {
 } catch (error) {
   // A failure of the disk on the way has been told by then.
   if (process.exitCode === undefined) tell(startText(error as Error, directory));
-  process.exit(error instanceof ConfigError ? UNUSABLE_SETTINGS : 1);
+  exitProcess(error instanceof ConfigError ? UNUSABLE_SETTINGS : 1);
 }

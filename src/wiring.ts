@@ -8,6 +8,7 @@ import { booksRoom, type Config } from './config.ts';
 import type { State } from './core/state.ts';
 import { Effects, isLoopback, Outgoing, realTimers, settledTimers } from './effects/index.ts';
 import { Engine } from './engine.ts';
+import { exitProcess } from './exit.ts';
 import { Followers } from './followers.ts';
 import { createApp } from './http/app.ts';
 import { LONG_ANSWERS_BYTES_MAX, LongAnswers } from './http/long-answers.ts';
@@ -163,7 +164,7 @@ export function endProcess(pool: ProofPool, code: number): void {
   setInterval(() => {
     if (++looks > THREADS_END_LOOKS_MAX) process.kill(process.pid, 'SIGKILL');
   }, 1000);
-  pool.abandon().finally(() => process.exit(code));
+  pool.abandon().finally(() => exitProcess(code));
 }
 
 /** Rests that take so long together; none of them keeps the process alive. */

@@ -15,6 +15,7 @@ import { Ledger, UnreachableError } from '../bridge/ledger.ts';
 import { Reports } from '../bridge/reports.ts';
 import { startServer } from '../bridge/server.ts';
 import { isLedgerHandle } from '../core/address.ts';
+import { exitProcess } from '../exit.ts';
 import { decodePublic, encodeBase64, type KeyPair, makeKeyPair } from '../proof/keys.ts';
 import { realDisk } from '../storage/disk.ts';
 import { whileHeld } from '../storage/held-disk.ts';
@@ -90,7 +91,7 @@ function tell(text: string): void {
 
 function fatal(error: Error): void {
   tell(`${error.message}. Stops here: what was acknowledged is in the file, and will be read from there.`);
-  process.exit(1);
+  exitProcess(1);
 }
 
 async function serve(flags: Flags): Promise<void> {
@@ -167,7 +168,7 @@ function onStop(close: () => Promise<void>): void {
     if (isStopping) return;
     isStopping = true;
     await close();
-    process.exit(0);
+    exitProcess(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop().catch(fatal));
 }
@@ -299,6 +300,6 @@ else {
   } catch (error) {
     // Some of it may be what whoever answered said.
     tell(plain((error as Error).message));
-    process.exit(isUsageError(error as Error) ? 2 : 1);
+    exitProcess(isUsageError(error as Error) ? 2 : 1);
   }
 }

@@ -41,6 +41,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   recovery: ['core', 'storage'],
   turns: [],
   'young-generation': [],
+  exit: [],
   'v8-heap': ['young-generation'],
   'url-text': [],
   entrance: ['turns'],

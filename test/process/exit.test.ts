@@ -1,0 +1,15 @@
+/** How a process of ours ends: with its code, and with room for those that the end waits for. */
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+const MODULE = new URL('../../src/exit.js', import.meta.url).href;
+
+test('a thread that compiles asked for a collection, the exit waited for that thread, and the process never ended', () => {
+  const script = `import(${JSON.stringify(MODULE)}).then(({ exitProcess }) => {
+    console.log('the exit begins');
+    exitProcess(7);
+  });`;
+  const { stdout, status } = spawnSync(process.execPath, ['--trace-gc', '-e', script], { encoding: 'utf8' });
+  expect(status).toBe(7);
+  expect(stdout.split('the exit begins')[1]).toContain('Mark-Compact');
+});
