@@ -192,7 +192,9 @@ function printPlan(pinned: Pinned, directory: string): number {
   }
   if (torn?.bytes === 0) say(`${torn.file} has nothing in it.`);
   else if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
-  if (position.seq > 0) say(`Last entry ${position.seq}, written ${isoMoment(position.moment)}.`);
+  // Where the header of a segment is all there is, nothing tells when.
+  const written = position.moment === 0 ? '' : `, written ${isoMoment(position.moment)}`;
+  if (position.seq > 0) say(`Last entry ${position.seq}${written}.`);
   return sound.length < snapshots.length ? 1 : 0;
 }
 

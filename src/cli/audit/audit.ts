@@ -274,6 +274,8 @@ class Run {
     entries.tokens.take(oldest.state.tokens, oldest.seq);
     if (count < seq) throw new FoundError('lie', { file }, `it holds ${count} entries, not ${oldest.seq}`);
     const { chain } = journalStart(this.#pinned, directory);
+    // Of a segment that has no frame yet the header is all there is.
+    this.#reached(seq, chain);
     this.#meetHead({ seq, count: seq, chain, moment: null }, file);
     // Before the first frame that is still there nothing can be told.
     this.#meetStop({ seq, count: 1, chain });
@@ -330,8 +332,7 @@ class Run {
     this.#meetHead(frame, frame.file);
     this.#meetStop(frame);
     this.report.frames++;
-    this.report.seq = frame.seq;
-    this.report.chain = hex(frame.chain);
+    this.#reached(frame.seq, frame.chain);
     for (
       let name = this.#snapshots[0];
       name !== undefined && snapshotSeq(name) <= frame.seq;
@@ -341,6 +342,11 @@ class Run {
       if (snapshot !== null) this.#compare(snapshot, entries, frame);
       this.#snapshots.shift();
     }
+  }
+
+  #reached(seq: number, chain: Uint8Array): void {
+    this.report.seq = seq;
+    this.report.chain = hex(chain);
   }
 
   /** The first frame was written no earlier than the snapshot before it says: a start from that would take this for damage. */

@@ -70,6 +70,8 @@ function check(disk: Disk, directory: string, key: Uint8Array): Checked {
     throw new FoundError('damage', { file: directory, seq }, `the journal leads to entry ${position.seq}, not there`);
   }
   checkEnd(disk, directory, read, verifyFrame);
-  const { seq, chain, moment } = position;
+  const { seq, chain } = position;
+  // Of a segment that has no frame yet the header is all there is, which tells no moment.
+  const moment = Math.max(position.moment, newest?.moment ?? 0);
   return { seq, chain, moment, torn: torn?.bytes ?? 0, checkSeconds: (performance.now() - began) / 1000 };
 }
