@@ -12,7 +12,7 @@ import { walletHandle } from './load/intents.ts';
 import { prepareRequests, readPart } from './load/requests.ts';
 import { findRoot } from './load/root.ts';
 
-export interface Wish {
+interface Wish {
   /** Of the server, ending in `/v2`. */
   url: string;
   /** Directory of the files. */

@@ -107,7 +107,7 @@ function atGoalsPace({ sign, measured, pace: cores }: BenchGoal, pace: Pace): nu
 }
 
 /** Where and when a bench ran. Load is the machine's one-minute average before the run, of which benches before this one are a part. */
-export interface BenchPlace {
+interface BenchPlace {
   date: string;
   commit: string;
   cpu: string;

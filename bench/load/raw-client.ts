@@ -14,7 +14,7 @@ const HEAD_END = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
 /** Called once per request with the status of its answer, or 0 where the connection was lost under way. */
-export type OnAnswer = (connection: RawConnection, status: number) => void;
+type OnAnswer = (connection: RawConnection, status: number) => void;
 
 export class RawConnection {
   /** False before the connection stands and after it was lost: such a connection takes no request. */

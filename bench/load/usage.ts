@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface Usage {
+interface Usage {
   /** Processor seconds of all threads, in user and kernel. */
   cpuSeconds: number;
   /** Of these, the first thread's: the one that runs the event loop. */

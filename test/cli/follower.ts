@@ -42,7 +42,7 @@ export function emptyJournal(): Journal {
   return { position, end: { file: segmentName(1), byte: 0 } } as unknown as Journal;
 }
 
-export interface Follower {
+interface Follower {
   log(): string;
   /** Resolves when it has told so. */
   tells(what: RegExp): Promise<void>;

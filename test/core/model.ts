@@ -282,7 +282,7 @@ export function handleIn(reference: unknown): string {
 }
 
 /** A wallet or symbol by the name the books have for it; '' for none. */
-export type Find = (handle: string) => string;
+type Find = (handle: string) => string;
 
 /** The names in a claim as the books have them, or why it cannot be. */
 export interface Named {

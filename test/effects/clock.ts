@@ -73,7 +73,7 @@ async function settled(): Promise<void> {
 
 export type Said = Answer & { afterMs: number };
 
-export interface Sent {
+interface Sent {
   url: string;
   at: number;
   /** -1 while it is on its way. */

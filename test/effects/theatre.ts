@@ -24,7 +24,7 @@ export interface Made {
 }
 
 /** A status, or silence until the call's time limit is over. */
-export type Answering = (call: Made) => number | 'silence';
+type Answering = (call: Made) => number | 'silence';
 
 const CALL_MS = 10_000;
 

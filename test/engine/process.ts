@@ -77,7 +77,7 @@ function post(agent: Agent, url: string, body: Json): Promise<Sent> {
   });
 }
 
-export interface Crowd {
+interface Crowd {
   sent: Sent[];
   /** Resolves when so many have been acknowledged, or all lanes have ended. */
   acknowledged(count: number): Promise<void>;

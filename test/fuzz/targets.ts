@@ -10,7 +10,7 @@ import { fuzzLists } from './lists.ts';
 import { fuzzRequests } from './requests.ts';
 import { fuzzRecovery, fuzzSnapshots } from './snapshots.ts';
 
-export interface Target {
+interface Target {
   /** Cases that take a second or two: the share of a test run. */
   cases: number;
   play(seed: number): Promise<string[]>;

@@ -21,14 +21,14 @@ const FLAGS = ['--snapshot-every', '120', '--segment-bytes-max', '65536'];
 const START_KILL_MS_MAX = 500;
 const ACKNOWLEDGED_MAX = 250;
 
-export interface KillOptions {
+interface KillOptions {
   directory: string;
   rounds: number;
   seed: number;
   tell?: (line: string) => void;
 }
 
-export interface KillSummary {
+interface KillSummary {
   acknowledged: number;
   /** Requests whose connection broke: how many of them turned out to be done. */
   unanswered: number;

@@ -60,7 +60,7 @@ export function canHide(what: string): boolean {
   return can;
 }
 
-export interface Trace {
+interface Trace {
   /** The traced calls so far, one line each: `pwrite64(17, …) = -1 EIO (Input/output error) (INJECTED)`. */
   calls(): string[];
   /** Lets the process go on by itself. */
@@ -99,7 +99,7 @@ export async function trace(pid: number, calls: string, inject: string, paths: s
   };
 }
 
-export interface SmallDisk {
+interface SmallDisk {
   path: string;
   /** Makes it larger or smaller: '64m'. */
   resize(size: string): void;
@@ -160,7 +160,7 @@ export async function canServeFiles(what: string): Promise<boolean> {
   }
 }
 
-export interface ServedDisk {
+interface ServedDisk {
   path: string;
   /** The program. */
   pid: number;

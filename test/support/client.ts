@@ -15,7 +15,7 @@ export interface Keys {
   key: KeyObject;
 }
 
-export interface Proof {
+interface Proof {
   method: string;
   public: string;
   digest: string;

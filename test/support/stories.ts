@@ -24,7 +24,7 @@ export function storyText(directory: string, name: RecordName): string {
   return [...storyOf(realDisk, directory, name)].join('');
 }
 
-export interface Said {
+interface Said {
   code: number;
   said: string;
 }
