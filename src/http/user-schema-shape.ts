@@ -214,46 +214,48 @@ class Reader {
     for (const [keyword, value] of Object.entries(schema)) {
       if (ANNOTATIONS.has(keyword)) continue;
       const at = `${pointer}/${escapePointer(keyword)}`;
-      const inner = (within: unknown, path: string, place: Place) => {
-        if (place === 'same') node.same.push(path);
-        return this.#schema(within, path, depth + 1);
-      };
-      if (Object.hasOwn(SINGLE, keyword)) copy[keyword] = inner(value, at, SINGLE[keyword]!);
-      else if (Object.hasOwn(LISTS, keyword)) copy[keyword] = mapList(value, at, LISTS[keyword]!, inner);
-      else if (Object.hasOwn(MAPS, keyword)) {
-        copy[keyword] = mapMembers(value, at, MAPS[keyword]!, inner);
-        if (keyword === 'patternProperties') {
-          const sources = Object.keys(copy[keyword] as object);
-          this.#countPatterns(sources.length, at);
-          for (const source of sources) this.#weighPattern(source, `${at}/${escapePointer(source)}`);
-        }
-      } else if (keyword === 'items') {
-        copy[keyword] = Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
-      } else if (keyword === 'dependencies') {
-        // Schemas for the same value, or lists of members that must be there too: of a long one the library makes code that
-        // takes seconds, but of the same as a schema.
-        const schemaOrNames: Inner = (within, path) =>
-          Array.isArray(within) ? { required: within } : inner(within, path, 'same');
-        copy[keyword] = mapMembers(value, at, 'same', schemaOrNames);
-      } else if (keyword === '$ref') copy[keyword] = this.#ref(value, at, node);
-      else if (PLAIN.has(keyword)) copy[keyword] = plain(keyword, value, at);
-      else throw new Misfit(at, 'additionalProperties', `${keyword.slice(0, 128)} is no keyword that is checked here`);
-      if (keyword === 'pattern') {
-        this.#countPatterns(1, at);
-        this.#weighPattern(value, at);
-      }
-      if (TRIES.has(keyword)) this.isTrying = true;
+      copy[keyword] = this.#keyword(keyword, value, at, node, depth);
+      this.#weighPatterns(keyword, value, at);
       const size = sizeOf(keyword, value);
-      // Each name in dependencies is code of its own.
-      this.keywords += keyword === 'dependencies' ? size : 1;
-      if (keyword === 'dependencies') this.#dependencies += size - 1;
-      this.#parts += size;
-      if (this.#parts > PARTS_MAX)
-        throw new Misfit(at, 'maxItems', `the schema must not have more than ${PARTS_MAX} parts`);
+      this.#countParts(keyword, size, at);
       cost += keyword === 'definitions' ? 0 : size;
     }
     const keysCost = LOOKS_AT_KEYS.filter((keyword) => keyword in schema).length;
     return { [COST]: cost, ...(keysCost > 0 ? { [KEYS_COST]: keysCost } : {}), ...copy };
+  }
+
+  /** The value of a keyword as it is handed on. */
+  #keyword(keyword: string, value: unknown, at: string, node: Node, depth: number): unknown {
+    const inner = (within: unknown, path: string, place: Place) => {
+      if (place === 'same') node.same.push(path);
+      return this.#schema(within, path, depth + 1);
+    };
+    if (Object.hasOwn(SINGLE, keyword)) return inner(value, at, SINGLE[keyword]!);
+    if (Object.hasOwn(LISTS, keyword)) return mapList(value, at, LISTS[keyword]!, inner);
+    if (Object.hasOwn(MAPS, keyword)) return mapMembers(value, at, MAPS[keyword]!, inner);
+    if (keyword === 'items') {
+      return Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
+    }
+    if (keyword === 'dependencies') {
+      // Schemas for the same value, or lists of members that must be there too: of a long one the library makes code that
+      // takes seconds, but of the same as a schema.
+      const schemaOrNames: Inner = (within, path) =>
+        Array.isArray(within) ? { required: within } : inner(within, path, 'same');
+      return mapMembers(value, at, 'same', schemaOrNames);
+    }
+    if (keyword === '$ref') return this.#ref(value, at, node);
+    if (PLAIN.has(keyword)) return plain(keyword, value, at);
+    throw new Misfit(at, 'additionalProperties', `${keyword.slice(0, 128)} is no keyword that is checked here`);
+  }
+
+  #countParts(keyword: string, size: number, at: string): void {
+    if (TRIES.has(keyword)) this.isTrying = true;
+    // Each name in dependencies is code of its own.
+    this.keywords += keyword === 'dependencies' ? size : 1;
+    if (keyword === 'dependencies') this.#dependencies += size - 1;
+    this.#parts += size;
+    if (this.#parts > PARTS_MAX)
+      throw new Misfit(at, 'maxItems', `the schema must not have more than ${PARTS_MAX} parts`);
   }
 
   /** The reference in the form the library resolves as we do; where it leads is looked at once all nodes are known. */
@@ -267,6 +269,17 @@ class Reader {
     node.same.push(target);
     this.#refs.push({ pointer, target });
     return `#${tokens.map((token) => `/${encodeURIComponent(escapePointer(token!))}`).join('')}`;
+  }
+
+  #weighPatterns(keyword: string, value: unknown, at: string): void {
+    if (keyword === 'pattern') {
+      this.#countPatterns(1, at);
+      this.#weighPattern(value, at);
+    } else if (keyword === 'patternProperties') {
+      const sources = Object.keys(value as object);
+      this.#countPatterns(sources.length, at);
+      for (const source of sources) this.#weighPattern(source, `${at}/${escapePointer(source)}`);
+    }
   }
 
   #countPatterns(more: number, pointer: string): void {
