@@ -260,25 +260,24 @@ function parseFilters(pairs: readonly Pair[], of: Filtered): Filter[] {
 /** Path and operator out of segments; the path is one the list supports. */
 function readWish(segments: readonly string[], of: Filtered): { path: readonly string[]; operator: Operator } {
   const at = segments.findIndex((segment) => segment.startsWith('$'));
-  let operator: Operator = 'eq';
   const path = filterPath(at < 0 ? segments : segments.slice(0, at));
-  if (at >= 0) {
-    const name = segments[at]!.slice(1);
-    const rest = segments.slice(at + 1);
-    const isList = name === 'in' || name === 'nin';
-    if (!OPERATORS.includes(name as Operator) || rest.length > (isList ? 1 : 0) || !/^\d{0,9}$/.test(rest[0] ?? '')) {
-      throw malformed(`filter has an unsupported operator; here are ${OPERATORS.map((name) => `$${name}`).join(', ')}`);
-    }
-    operator = name as Operator;
+  const operator = at < 0 ? 'eq' : readOperator(segments[at]!.slice(1), segments.slice(at + 1));
+  if (isSupported(path, of)) return { path, operator };
+  const isArray = segments.at(-1) === '' || /^\d+$/.test(segments.at(-1)!);
+  const isIndexed = path.slice(0, -1).some((segment) => /^\d+$/.test(segment));
+  const index = isIndexed ? '; elements of a list are asked for without an index' : '';
+  const hint = `${index}${isArray ? SEVERAL : ''}`;
+  throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}${hint}`);
+}
+
+/** With what stands behind it: values of a list may be numbered, or have a pair of brackets. */
+function readOperator(name: string, rest: readonly string[]): Operator {
+  const operator = OPERATORS.find((known) => known === name);
+  const restMax = operator === 'in' || operator === 'nin' ? 1 : 0;
+  if (operator === undefined || rest.length > restMax || !/^\d{0,9}$/.test(rest[0] ?? '')) {
+    throw malformed(`filter has an unsupported operator; here are ${OPERATORS.map((known) => `$${known}`).join(', ')}`);
   }
-  if (!isSupported(path, of)) {
-    const isArray = segments.at(-1) === '' || /^\d+$/.test(segments.at(-1)!);
-    const isIndexed = path.slice(0, -1).some((segment) => /^\d+$/.test(segment));
-    const index = isIndexed ? '; elements of a list are asked for without an index' : '';
-    const hint = `${index}${isArray ? SEVERAL : ''}`;
-    throw malformed(`filter has an unsupported path; here are ${pathsOf(of).join(', ')}${hint}`);
-  }
-  return { path, operator };
+  return operator;
 }
 
 function isSupported(path: readonly string[], of: Filtered): boolean {
