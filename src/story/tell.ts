@@ -26,19 +26,15 @@ export function tell(entries: readonly ToldEntry[], server: string): ToldVersion
   };
   let legs: readonly boolean[] = [];
   for (const entry of entries) {
-    const { luid, type, moment, outcome } = entry;
-    const isIntent = type === Type.intent;
-    expect((isIntent || type === Type.create) === (entry === first), 'a record that does not begin once');
+    const { type, outcome } = entry;
+    const isBegin = type === Type.intent || type === Type.create;
+    expect(isBegin === (entry === first), 'a record that does not begin once');
     if (namesParent(entry)) expect(parentOf(entry) === hashOf(versions.at(-1)!), 'a version that is left out');
     // Its proofs speak of the drop.
     if (type === Type.drop) continue;
-    if (isIntent || type === Type.create || type === Type.update) {
-      const sealed = { luid, moment: isoOf(moment), ...statusAtFirst(type) };
-      meta = { ...meta, moment: isoOf(moment) };
-      if (isIntent) Object.assign(meta, { status: 'pending', thread: entry.thread });
-      if (isIntent && entry.thread !== luid.slice(5)) meta.routed = true;
-      const seal = { public: server, result: entry.seal, custom: canon(sealed) };
-      versions.push({ meta, data: entry.data!, proofs: [...entry.proofs, seal] });
+    if (isBegin || type === Type.update) {
+      meta = { ...meta, ...metaAtFirst(entry) };
+      versions.push({ meta, data: entry.data!, proofs: [...entry.proofs, sealOf(entry, server)] });
     } else versions.at(-1)!.proofs.push(...entry.proofs);
     if (entry.status !== null) meta.status = entry.status;
     if (entry.labels !== null) delete meta.labels;
@@ -68,9 +64,18 @@ function hashOf({ data }: ToldVersion): string {
   return hexOf(sha256(data));
 }
 
-function statusAtFirst(type: number): { status?: string } {
-  if (type === Type.update) return {};
-  return { status: type === Type.intent ? 'pending' : 'created' };
+/** What an entry with a new version changes of its meta. */
+function metaAtFirst({ type, luid, moment, thread }: ToldEntry): Record<string, unknown> {
+  const meta = { moment: isoOf(moment) };
+  if (type !== Type.intent) return meta;
+  return { ...meta, status: 'pending', thread, ...(thread === luid.slice(5) ? {} : { routed: true }) };
+}
+
+/** The server's proof of a version as it came. */
+function sealOf({ type, luid, moment, seal }: ToldEntry, server: string): ToldProof {
+  const sealed = { luid, moment: isoOf(moment) };
+  const status = type === Type.intent ? 'pending' : 'created';
+  return { public: server, result: seal, custom: canon(type === Type.update ? sealed : { ...sealed, status }) };
 }
 
 /** What the server's proofs of an outcome say; since 0.3.0 of which intent, too. */
