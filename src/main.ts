@@ -77,13 +77,7 @@ async function serve(given: Config, directory: string): Promise<void> {
   process.on('SIGUSR2', () => takeSnapshotNow());
 
   const isReadOnly = config.readOnly === 'yes';
-  // Before a directory, a lock or a key is made where a disk is to be mounted, or a key is asked for that nothing needs.
-  const isFirst = !hasBooks(directory);
-  if (isFirst && !mayBegin(config)) throw noBooksError(directory);
-  if (isFirst && realDisk.exists(join(directory, COPY_NAME_FILE))) throw unfinishedError(directory);
-  if (isFirst) refuseHalfCopy(realDisk, directory);
-  // Books that were made for nothing would keep the rules that this start asks for from the next one.
-  if (isFirst) await tryPorts(config);
+  if (!hasBooks(directory)) await checkBeginning(config, directory);
   const books = (isReadOnly ? showBooks : openBooks)(directory, config.serverKey, log);
   const lookAtClock = watchClock(tell);
   lookAtClock(books.end.moment, Date.now(), performance.now());
@@ -111,13 +105,12 @@ async function serve(given: Config, directory: string): Promise<void> {
     isStopping: false,
   };
   stopOnSignals(running, directory, log);
-  takeSnapshotNow = isReadOnly
-    ? () => tell('No snapshot is taken: the server is read-only.')
-    : () => {
-        // Once it has stopped the directory may be another server's, whatever this process still waits for.
-        if (running.isStopping) tell('No snapshot is taken: the server stops.');
-        else engine.requestSnapshot();
-      };
+  takeSnapshotNow = () => {
+    if (isReadOnly) tell('No snapshot is taken: the server is read-only.');
+    // Once it has stopped the directory may be another server's, whatever this process still waits for.
+    else if (running.isStopping) tell('No snapshot is taken: the server stops.');
+    else engine.requestSnapshot();
+  };
   if (!isReadOnly && books.entries >= config.snapshotEvery) tell(overdueText(books.entries, config.snapshotEvery));
   if (config.followers !== '') running.followers = await openToFollowers(config, peers, running, log);
   if (config.metrics !== '') running.metrics = await openMetrics(config, directory, running, log);
@@ -143,6 +136,18 @@ function checkFollowers({ followers, followersMin, followersTls, durability, rea
   if (followersTls === '') return null;
   if (followers === '') throw new ConfigError('--followers-tls: there is no port for who follows (--followers)');
   return new PeerFiles(realDisk, resolve(followersTls));
+}
+
+/**
+ * Rejects where no books are to begin: before a directory, a lock or a key is made where a disk is to be mounted, or a key is
+ * asked for that nothing needs.
+ */
+async function checkBeginning(config: Config, directory: string): Promise<void> {
+  if (!mayBegin(config)) throw noBooksError(directory);
+  if (realDisk.exists(join(directory, COPY_NAME_FILE))) throw unfinishedError(directory);
+  refuseHalfCopy(realDisk, directory);
+  // Books that were made for nothing would keep the rules that this start asks for from the next one.
+  await tryPorts(config);
 }
 
 /** New books, under the key of those that are to come there, and open to all, are not what a copy is started for. */
