@@ -29,7 +29,7 @@ export const closed = (members: Members, limits: Schema = {}): Schema =>
   object(members, { additionalProperties: false, ...limits });
 
 /** An object all of whose members have names of this pattern, and such values; of those that are known, also the other schema holds. */
-export const map = (names: string, values: Schema, known: Members, limits: Schema = {}): Schema => ({
+export const map = (names: string, values: Schema, known: Members, limits: Schema): Schema => ({
   ...closed(known, limits),
   patternProperties: { [names]: values },
 });

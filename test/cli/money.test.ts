@@ -48,8 +48,8 @@ class Told {
   }
 
   /** Of a wallet: available, reserved, incoming. */
-  of(wallet: number, symbol = USD): number[] {
-    const account = this.money.bySymbol.get(symbol)?.get(wallet);
+  of(wallet: number): number[] {
+    const account = this.money.bySymbol.get(USD)?.get(wallet);
     return account === undefined ? [] : [account.available, account.reserved, account.incoming].map(Number);
   }
 }

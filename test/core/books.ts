@@ -142,10 +142,10 @@ export class Books {
   }
 
   /** As books may have it that rules of earlier builds were kept by. */
-  dropUnasked(kind: Kind, handle: string, ledger = 1): void {
-    const row = findHandle(this.state, ledger, kind, handle);
-    const { luid, moment, hash, data, proofs } = this.command(kind, {}, ledger, GRANTED);
-    this.#record({ type: EntryType.drop, ledger, kind, luid, handle, moment, hash, data, proofs, row });
+  dropUnasked(kind: Kind, handle: string): void {
+    const row = findHandle(this.state, 1, kind, handle);
+    const { luid, moment, hash, data, proofs } = this.command(kind, {}, 1, GRANTED);
+    this.#record({ type: EntryType.drop, ledger: 1, kind, luid, handle, moment, hash, data, proofs, row });
   }
 
   drop(kind: Kind, handle: string, value: Record<string, unknown> = {}, ledger = 1): Entry[] | Refusal {

@@ -26,9 +26,9 @@ function open(): Books {
 }
 
 /** The call for the last event of an entry to the record of this kind and handle. */
-function callTo(books: Books, kind: Kind, handle: string, ledger = 1, seq = books.state.log.length): OutgoingCall {
+function callTo(books: Books, kind: Kind, handle: string, ledger = 1): OutgoingCall {
   const { state } = books;
-  const event = [...allEvents(state, placedAt(state, seq)!, 0)].at(-1)!;
+  const event = [...allEvents(state, placedAt(state, state.log.length)!, 0)].at(-1)!;
   const sealer = new Sealer(SERVER);
   const told = { state, sealer, eventTexts: eventTextsOf(sealer) };
   return eventCall(told, findHandle(state, ledger, kind, handle), event);

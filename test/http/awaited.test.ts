@@ -40,7 +40,8 @@ afterEach(async () => {
 });
 
 /** Sends an intent whose client waits for its end; `told` are the answers. */
-function send(action: 'issue' | 'transfer', told: Reply[] = []) {
+function send(action: 'issue' | 'transfer') {
+  const told: Reply[] = [];
   const source = action === 'transfer' ? { source: { handle: 'a' } } : {};
   const claim = { action, ...source, target: { handle: 'b' }, symbol: { handle: 'usd' }, amount: 100 };
   const body = record({ handle: `i-${made++}`, claims: [claim] }, keys);

@@ -16,9 +16,9 @@ const THERE = ['--new-books', 'no'];
 const REFUSED = { code: 2, log: expect.stringMatching(/has no books, and by .* none are begun\..*last backup/) };
 
 /** A directory that a server has begun, and its key. */
-async function begun(flags: string[] = []) {
+async function begun() {
   const directory = freshDirectory();
-  const server = await startServer({ directory, flags });
+  const server = await startServer({ directory });
   expect(await server.stop()).toBe(0);
   return { directory, server };
 }

@@ -214,9 +214,9 @@ describe('books in which a call to a bank, one to a webhook and an end are due, 
 });
 
 describe('what cannot be shown is refused, and left as it is:', () => {
-  const refusedAt = async (path: string, flags: string[] = []) => {
+  const refusedAt = async (path: string) => {
     const before = lookOf(path);
-    const { code, log } = await startRefused({ directory: path, flags: [...SHOWN, ...flags] });
+    const { code, log } = await startRefused({ directory: path, flags: SHOWN });
     expect(lookOf(path)).toEqual(before);
     expect(log).not.toMatch(/\n\s+at /);
     return { code, log };

@@ -131,8 +131,7 @@ describe('an intent', () => {
       outcome,
       ...more,
     });
-  const went = (outcome: Outcome, more: Partial<ToldEntry> = {}) =>
-    entryOf(Type.step, { luid: INTENT, outcome, ...more });
+  const went = (outcome: Outcome) => entryOf(Type.step, { luid: INTENT, outcome });
   const of = (status: string, after = 5) => own(`{"luid":"${INTENT}","moment":"${at(after)}","status":"${status}"}`);
 
   test('is sealed as pending, and each step that it took is the word of the server', () => {
