@@ -294,13 +294,6 @@ describe('the process', () => {
     const names = ['AYNI_BRIDGE_CALL_MAX', 'AYNI_BRIDGE_CALLS_MAX', 'AYNI_BRIDGE_HEADER'];
     expect(strangeVariables(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual(['AYNI_BRIDGE_CALL_MAX']);
   });
-  test('refuses a port that is taken and leaves the directory free', async () => {
-    const first = await serverOfTest();
-    const directory = freshDirectory();
-    const ended = await startRefused({ directory, flags: ['--port', String(first.port)] });
-    expect(ended.code).toBe(1);
-    await serverOfTest({ directory });
-  });
 });
 
 describe('a limit that is set is the limit that holds', () => {

@@ -7,10 +7,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { SEMVER } from '../../src/http/version.ts';
 import { canMount, mountDisk } from '../process/system.ts';
 import { bearer, connect, makeKeys, record } from '../support/client.ts';
-import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, proofFor, transfer, unique, until } from '../support/kit.ts';
 import { hookOfTest, serverOfTest } from '../support/of-test.ts';
-import { type Server, startRefused } from '../support/server.ts';
+import type { Server } from '../support/server.ts';
 
 /** It is told on standard error, which may come after the start line on standard output. */
 async function urlOf(server: Server): Promise<string> {
@@ -393,15 +392,5 @@ describe('figures for Prometheus', () => {
     const watcher = await open(hostname, Number(port));
     expect(await server.stop()).toBe(0);
     watcher.destroy();
-  });
-
-  test('a port that is taken stops the start', async () => {
-    const server = await serverOfTest({ flags: ['--metrics', '0'] });
-    const { port } = new URL(await urlOf(server));
-    const directory = freshDirectory();
-    const { code, log } = await startRefused({ directory, flags: ['--metrics', `127.0.0.1:${port}`] });
-    expect(code).toBe(1);
-    expect(log).toContain(`Cannot listen on 127.0.0.1:${port}`);
-    expect(log).toContain('--metrics');
   });
 });

@@ -176,7 +176,7 @@ describe('no start', () => {
       [['--port', free, '--metrics', free], '--metrics'],
     ] as const) {
       const directory = join(freshDirectory(), 'books');
-      const { log } = await startRefused({ directory, flags: [...flags] });
+      const log = await refused(directory, [...flags]);
       expect(log).toMatch(new RegExp(`Cannot listen on .*Choose another with ${flag}`));
       expect(existsSync(directory)).toBe(false);
     }
