@@ -341,7 +341,7 @@ export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Conf
   const options = Object.fromEntries(names.map((name) => [dashed(name), { type: 'string' as const }]));
   let flags: Record<string, string | undefined>;
   try {
-    flags = parseArgs({ args, options, strict: true }).values as Record<string, string | undefined>;
+    flags = parseArgs({ args, options, strict: true }).values;
   } catch (error) {
     throw new ConfigError((error as Error).message);
   }

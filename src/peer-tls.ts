@@ -227,7 +227,7 @@ function readPem(disk: Disk, path: string): Buffer {
   try {
     return readWhole(disk, path, FILE_BYTES_MAX);
   } catch (error) {
-    throw new PeerTlsError(`${path} cannot be read (${errorCode(error as Error) || (error as Error).message})`);
+    throw new PeerTlsError(`${path} cannot be read (${errorCode(error) || (error as Error).message})`);
   }
 }
 

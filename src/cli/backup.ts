@@ -132,7 +132,7 @@ function claim(disk: Disk, to: string): void {
   try {
     file = disk.open(path, 'create');
   } catch (error) {
-    throw errorCode(error as Error) === 'EEXIST' ? taken : error;
+    throw errorCode(error) === 'EEXIST' ? taken : error;
   }
   try {
     file.close();

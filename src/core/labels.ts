@@ -58,13 +58,13 @@ export function judgeLabels(
   if (!Array.isArray(words) || words.length > LABELS_MAX || !words.every((word) => typeof word === 'string')) {
     return violation(`custom.labels must be an array of at most ${LABELS_MAX} labels`);
   }
-  const both = (words as string[]).find((word) => words.includes(`-${word}`));
+  const both = words.find((word) => words.includes(`-${word}`));
   if (both !== undefined) return violation(`The label ${shownWord(both)} is put on and taken away at once`);
   const { record } = scene;
   const labels = new Set(record.labels);
   let said: readonly Said[] | null = null;
   const listings = new Map<string, Listing>();
-  for (const word of words as string[]) {
+  for (const word of words) {
     const wish = wishOf(word);
     const listed = listings.get(wish.label) ?? listingOf(rulesAbout(policies, wish.label));
     listings.set(wish.label, listed);

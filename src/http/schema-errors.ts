@@ -120,7 +120,7 @@ function unknownSchema(
   const allowedValues = found.map((error) => (error!.params as { allowedValue: unknown }).allowedValue);
   // Which these are is told behind it, as of every enumeration.
   const message = 'must be equal to one of the allowed values';
-  return [{ ...first, keyword: 'enum', params: { allowedValues }, message } as TLocalizedValidationError];
+  return [{ ...first, keyword: 'enum', params: { allowedValues }, message }];
 }
 
 /**

@@ -160,7 +160,7 @@ function checkChain(value: Json | undefined, lines: readonly Line[], head: Signe
   expect(isThere && seq !== null, 'an entry is not in its frame');
   const end = { chain: hexOf(before), moment: isoOf(moment), seq };
   expect(canon(head.data) === canon(end), 'the chain does not end in the head');
-  return { seq: end.seq as number, moment: end.moment };
+  return { seq: end.seq, moment: end.moment };
 }
 
 /** The links of an item: of many frames as base64, or of one with an entry of the record, and the hashes of its entries. */

@@ -2,7 +2,7 @@
  * Whether three sets of books tell the same story: the ledger's intents and balances, and each bank's accounts and
  * entries, read through their ports and compared with what the payments ask for.
  */
-import { findLie, type SignedRecord, type StoredRecord } from '../client.ts';
+import { findLie, type StoredRecord } from '../client.ts';
 import type { Move, Payment, Place } from './traffic.ts';
 
 /** A bank's entry as its port shows it. */
@@ -61,7 +61,7 @@ export function completed({ payments, stored }: Story): Payment[] {
 function checkPayment({ handle, moves, record }: Payment, { stored, banks }: Story): string[] {
   const intent = stored.get(handle);
   if (intent === undefined) return [`${handle} is not at the ledger`];
-  const lie = intent.hash === record.hash ? findLie(intent as SignedRecord) : 'it is not what was signed';
+  const lie = intent.hash === record.hash ? findLie(intent) : 'it is not what was signed';
   if (lie !== null) return [`${handle}: ${lie}`];
   const { status } = intent.meta;
   if (status !== 'completed' && status !== 'rejected') return [`${handle} is ${status}, for ever`];

@@ -74,7 +74,7 @@ export type OneOrIn<T> = T | { $in: T[] };
 
 /** The alternatives of a matcher. */
 export function alternatives<T>(json: OneOrIn<T>): T[] {
-  return typeof json === 'object' && json !== null && '$in' in json ? (json as { $in: T[] }).$in : [json as T];
+  return typeof json === 'object' && json !== null && '$in' in json ? json.$in : [json];
 }
 
 /** One or several signer matchers; those that only name a key are found by it. */
