@@ -26,7 +26,7 @@ import { Clock } from '../effects/clock.ts';
 import { House, inlinePool, SERVER, type World } from '../engine/house.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { textIn } from '../support/body.ts';
-import { check, type Json, type Reply } from '../support/client.ts';
+import { check, type Json, type Keys, type Reply, record } from '../support/client.ts';
 import { whenLate } from '../support/late.ts';
 
 /** Answers take milliseconds. */
@@ -153,6 +153,11 @@ export class Desk {
 
   send(method: string, path: string, body: Json, headers: Record<string, string> = {}): Promise<Reply> {
     return this.ask({ method, path, headers, body: Buffer.from(JSON.stringify(body)) });
+  }
+
+  /** A new record with this data, which these have signed. */
+  post(path: string, data: Json, signers: Keys | Keys[], headers: Record<string, string> = {}): Promise<Reply> {
+    return this.send('POST', `/v2/${path}`, record(data, signers), headers);
   }
 
   async close(): Promise<void> {

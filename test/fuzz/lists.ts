@@ -109,7 +109,7 @@ class Town {
   async open(): Promise<void> {
     for (const [ledger, access] of Object.entries(LEDGERS)) {
       const made = ledger === 'main' ? 409 : 201;
-      const reply = await this.#desk.send('POST', '/v2/ledgers', record({ handle: ledger, access }, keys));
+      const reply = await this.#desk.post('ledgers', { handle: ledger, access }, keys);
       assert.equal(reply.status, made, reply.text);
       const labels = { handle: 'labels', schema: 'labels', record: 'wallet', values: ['vip', 'old'] };
       await this.#write('POST', ledger, '/v2/policies', record(labels, keys));

@@ -103,7 +103,7 @@ class Scene {
       ['effects', { handle: 'watch', signal: 'intent-created', action: { schema: 'bridge', bridge: 'core' } }],
       ['intents', { handle: 'first', claims: [{ action: 'issue', target: 'ana', symbol: 'usd', amount: 1000 }] }],
     ] as const) {
-      const reply = await this.#desk.send('POST', `/v2/${path}`, record(data, owner));
+      const reply = await this.#desk.post(path, data, owner);
       assert.equal(reply.status, 201, reply.text);
       this.#made.get(path)!.push(reply.body);
     }

@@ -19,8 +19,8 @@ let held: (() => void)[] | null;
 
 beforeEach(async () => {
   desk = await Desk.open({}, {}, Number.POSITIVE_INFINITY, 10);
-  await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, keys));
-  for (const handle of ['a', 'b']) await desk.send('POST', '/v2/wallets', record({ handle }, keys));
+  await desk.post('symbols', { handle: 'usd', factor: 100 }, keys);
+  for (const handle of ['a', 'b']) await desk.post('wallets', { handle }, keys);
   made = 0;
   late = [];
   held = null;
@@ -88,7 +88,7 @@ test('an intent that is not over yet has nothing signed ahead, nor has one whose
   desk.house.disk.holdSyncs();
   const answers = [
     desk.send('POST', '/v2/intents', open, { prefer: 'wait=0' }),
-    desk.send('POST', '/v2/intents', record({ handle: 'not-awaited', claims }, keys)),
+    desk.post('intents', { handle: 'not-awaited', claims }, keys),
   ];
   await turns();
   expect(late).toEqual([]);

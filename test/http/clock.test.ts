@@ -1,7 +1,7 @@
 /** The machine's clock jumps. The books' moments never go back; tokens hold by the clock as it is. */
 import { expect, test } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
-import { makeKeys, makeToken, record } from '../support/client.ts';
+import { makeKeys, makeToken } from '../support/client.ts';
 
 const keys = makeKeys();
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ test('a day ahead and back: what holds is taken, what is over is not, what was u
   const before = header(desk);
 
   desk.world.now += DAY_MS;
-  await desk.send('POST', '/v2/wallets', record({ handle: 'ahead' }, keys));
+  await desk.post('wallets', { handle: 'ahead' }, keys);
   expect([await get(desk, before), await get(desk, header(desk)), await get(desk, header(desk, { jti: 'x' }))]).toEqual(
     [401, 200, 200],
   );
@@ -38,14 +38,14 @@ test('a day ahead and back: what holds is taken, what is over is not, what was u
   await get(desk, header(desk, { jti: 'next', exp: seconds(desk) + 299 }));
   expect([await get(desk, after), await get(desk, once)]).toEqual([401, 401]);
 
-  const { body } = await desk.send('POST', '/v2/wallets', record({ handle: 'back' }, keys));
+  const { body } = await desk.post('wallets', { handle: 'back' }, keys);
   expect(Date.parse(body.meta.moment), 'moments never go back').toBeGreaterThanOrEqual(desk.world.now + DAY_MS);
   await desk.close();
 });
 
 test('a list that was signed while the clock was ahead is signed anew when it is right again', async () => {
   const desk = await Desk.open();
-  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  await desk.post('wallets', { handle: 'w' }, keys);
   const momentOfList = async () => Date.parse((await desk.get('/v2/wallets')).body.meta.moment);
   desk.world.now += DAY_MS;
   expect(await momentOfList()).toBe(desk.world.now);

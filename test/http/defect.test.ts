@@ -84,8 +84,8 @@ test('after a long answer was sent gives its room back once: twice, and more lay
 test('in the answer to who waits for the end of an intent is told to them, and ends nothing else', async () => {
   const desk = await Desk.open();
   const keys = makeKeys();
-  await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, keys));
-  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  await desk.post('symbols', { handle: 'usd', factor: 100 }, keys);
+  await desk.post('wallets', { handle: 'w' }, keys);
   const claims = [{ action: 'issue', target: { handle: 'w' }, symbol: { handle: 'usd' }, amount: 1 }];
   const body = record({ handle: 'open', claims, config: { commit: 'manual' } }, keys);
   const { at } = desk.house.state.rows;
@@ -105,7 +105,7 @@ test.each([
 ])('in a request whose token was %s first is told to its client, and ends nothing else', async (_, more) => {
   const desk = await Desk.open();
   const keys = makeKeys();
-  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  await desk.post('wallets', { handle: 'w' }, keys);
   const iat = Math.floor(desk.world.now / 1000);
   const claims = { iss: 'me', sub: 'me', aud: 'main', iat, exp: iat + 60, ...more };
   const { at } = desk.house.state.rows;

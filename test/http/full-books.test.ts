@@ -14,7 +14,7 @@ test.each([
   ['they may take no more', { chunkBytes: 1 << 14, ...SMALL }, { recordsBytesMax: 1 << 20 }],
 ])('full books, where %s, take nothing new, and bring to its end what is in them', async (_why, sizes, options) => {
   const desk = await Desk.open(sizes, options);
-  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const post = (path: string, data: Json) => desk.post(path, data, keys);
   const amountOf = async (wallet: string) =>
     (await desk.get(`/v2/wallets/${wallet}/balances`)).body.data[0]?.data.amount;
   await post('symbols', { handle: 'usd', factor: 100 });
@@ -55,7 +55,7 @@ test("where V8's heap has no more room nothing new comes in, and what waits come
   let share = 0;
   const desk = await Desk.open({}, { v8Share: () => share });
   const { engine, state } = desk.house;
-  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const post = (path: string, data: Json) => desk.post(path, data, keys);
   await post('symbols', { handle: 'usd', factor: 100 });
   await post('wallets', { handle: 'a' });
   const held = async (handle: string) =>
@@ -88,7 +88,7 @@ test("records and V8's heap together take no more than the machine has, and what
   let share = 0;
   const [v8BytesMax, bothBytesMax] = [64 << 20, 24 << 20];
   const desk = await Desk.open({ chunkBytes: 1 << 14, ...SMALL }, { v8Share: () => share, v8BytesMax, bothBytesMax });
-  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const post = (path: string, data: Json) => desk.post(path, data, keys);
   await post('symbols', { handle: 'usd', factor: 100 });
   await post('wallets', { handle: 'a' });
   const claims = [issue('a', 'usd', 100)];
@@ -117,7 +117,7 @@ test("records and V8's heap together take no more than the machine has, and what
 test('what records may take is also for their indexes and balances', async () => {
   const room = 4 << 20;
   const desk = await Desk.open({ chunkBytes: 1 << 14, ...SMALL }, { recordsBytesMax: room });
-  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const post = (path: string, data: Json) => desk.post(path, data, keys);
   const wallets = Array.from({ length: 50 }, (_, n) => `w${n}`);
   for (const handle of wallets) await post('wallets', { handle });
   let status = 201;
@@ -139,7 +139,7 @@ test('what records may take is also for their indexes and balances', async () =>
 test.each(['log', 'terms', 'balances'] as const)('with no more rows for its %s nothing new is taken', async (which) => {
   const desk = await Desk.open();
   const { engine, state } = desk.house;
-  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const post = (path: string, data: Json) => desk.post(path, data, keys);
   const count = (rows: number) =>
     which === 'log'
       ? Object.defineProperty(state.log, 'length', { get: () => rows, configurable: true })

@@ -1,7 +1,7 @@
 /** A disk that does not answer, over HTTP: who comes is told so, and what waits is answered when it is back. */
 import { expect, test } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
-import { type Json, makeKeys, record } from '../support/client.ts';
+import { type Json, makeKeys } from '../support/client.ts';
 import { turns } from '../support/turns.ts';
 
 const keys = makeKeys();
@@ -9,7 +9,7 @@ const keys = makeKeys();
 test('a server whose disk does not answer is not ready, and says so to all but those who wait: /readyz was 200, and all waited', async () => {
   const desk = await Desk.open();
   const { engine, disk } = desk.house;
-  const post = (path: string, data: Json) => desk.send('POST', `/v2/${path}`, record(data, keys));
+  const post = (path: string, data: Json) => desk.post(path, data, keys);
   const isReady = () => desk.ask({ method: 'GET', path: '/readyz' }, false);
   expect((await post('wallets', { handle: 'a' })).status).toBe(201);
   disk.holdSyncs();

@@ -21,11 +21,11 @@ function bodyOf(): Buffer {
 
 slow('an intent that waits is kept as text, not as the value that was read of it', async () => {
   const desk = await Desk.open();
-  await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, owner));
-  await desk.send('POST', '/v2/wallets', record({ handle: 'a' }, owner));
+  await desk.post('symbols', { handle: 'usd', factor: 100 }, owner);
+  await desk.post('wallets', { handle: 'a' }, owner);
   const body = bodyOf();
   desk.house.disk.holdSyncs();
-  const first = desk.send('POST', '/v2/wallets', record({ handle: 'b' }, owner));
+  const first = desk.post('wallets', { handle: 'b' }, owner);
   await turns(5);
   const before = queryObjects(Array) as number;
   // The disk is busy with the first: this one stands in the inbox.
@@ -67,7 +67,7 @@ describe('as it is kept, members in their order, the objects of a body have no m
 
   test('a proof that is added', async () => {
     const desk = await Desk.open();
-    const { body } = await desk.send('POST', '/v2/wallets', record({ handle: 'a' }, owner));
+    const { body } = await desk.post('wallets', { handle: 'a' }, owner);
     const send = (first: string) =>
       desk.send('POST', '/v2/wallets/a/proofs', proof(body.hash, owner, { list: objects(first) }));
     expect(seenOf(await send('a'))).toEqual(refused);

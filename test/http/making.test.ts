@@ -25,7 +25,7 @@ beforeAll(async () => {
     const body = record({ handle: 'w', custom: { ...custom, n }, ...(n > 0 && { parent }) }, keys);
     const reply = await desk.send(n === 0 ? 'POST' : 'PUT', n === 0 ? '/v2/wallets' : '/v2/wallets/w', body);
     parent = reply.body.hash;
-    await desk.send('POST', '/v2/wallets', record({ handle: `other-${n}`, custom }, keys));
+    await desk.post('wallets', { handle: `other-${n}`, custom }, keys);
   }
 });
 afterAll(() => desk.close());
@@ -43,7 +43,7 @@ describe('while the disk takes its time', () => {
     const { batches } = stats;
     house.disk.holdSyncs();
     onTestFinished(() => house.disk.releaseSyncs());
-    const written = desk.send('POST', '/v2/anchors', record({ handle: what, wallet: 'w', target: 'w' }, keys));
+    const written = desk.post('anchors', { handle: what, wallet: 'w', target: 'w' }, keys);
     await turnsUntil(() => stats.batches > batches);
     const replies = Array.from({ length: count }, () => desk.ask({ method: 'GET', path }, false));
     await turnsUntil(() => !longAnswers.hasRoom);
@@ -95,7 +95,7 @@ test('a client that goes away while its list is made gives back what was held fo
 
 test('how long a record is told is known unread, with all that signed it', async () => {
   const signers = Array.from({ length: 40 }, () => makeKeys());
-  expect((await desk.send('POST', '/v2/wallets', record({ handle: 'signed' }, signers))).status).toBe(201);
+  expect((await desk.post('wallets', { handle: 'signed' }, signers)).status).toBe(201);
   const { state } = desk.house;
   const at = state.rows.at.get(findHandle(state, findLedger(state, 'main'), Kind.wallet, 'signed'));
   const { text } = await desk.get('/v2/wallets/signed');
@@ -112,7 +112,7 @@ slow(
       parent = (
         await desk.send('PUT', '/v2/wallets/w', record({ handle: 'w', custom: { ...custom, n }, parent }, keys))
       ).body.hash;
-      await desk.send('POST', '/v2/wallets', record({ handle: `other-${n}`, custom }, keys));
+      await desk.post('wallets', { handle: `other-${n}`, custom }, keys);
     }
     for (const path of ['/v2/wallets', '/v2/wallets/w/changes']) {
       const ask = (max: number) => desk.ask({ method: 'GET', path: `${path}?page.limit=${max}` }, false);
@@ -135,7 +135,7 @@ test('a page whose proofs are yet to be made does not stand behind a crowd again
   }
   for (let n = 0; n < VERSIONS; n++) {
     const claims = [{ action: 'issue', target: 'w', symbol: 'usd', amount: 1 }];
-    await desk.send('POST', '/v2/intents', record({ handle: `long-${n}`, custom, claims }, keys));
+    await desk.post('intents', { handle: `long-${n}`, custom, claims }, keys);
   }
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => ++now * 10);
@@ -160,15 +160,11 @@ describe('records that are asked for by very many at once', () => {
 
   beforeEach(async () => {
     own = await Desk.open({}, {}, LIST_MS_MAX);
-    await own.send('POST', '/v2/wallets', record({ handle: 'large', custom: { LARGE } }, keys));
-    await own.send('POST', '/v2/wallets', record({ handle: 'small' }, keys));
-    await own.send(
-      'POST',
-      '/v2/ledgers',
-      record({ handle: 'other', access: [{ action: 'any', record: 'any' }] }, keys),
-    );
+    await own.post('wallets', { handle: 'large', custom: { LARGE } }, keys);
+    await own.post('wallets', { handle: 'small' }, keys);
+    await own.post('ledgers', { handle: 'other', access: [{ action: 'any', record: 'any' }] }, keys);
     const there = { 'x-ledger': 'other' };
-    await own.send('POST', '/v2/wallets', record({ handle: 'large', custom: { LARGE } }, keys), there);
+    await own.post('wallets', { handle: 'large', custom: { LARGE } }, keys, there);
     // By this clock each step takes long.
     stepMs = 50;
     vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -230,7 +226,7 @@ describe('records that are asked for by very many at once', () => {
 
   test('and so are questions about access, whose answers take long where there are many rules', async () => {
     const access = Array.from({ length: 100 }, () => ({ action: 'update', signer: { public: keys.public } }));
-    await own.send('POST', '/v2/wallets', record({ handle: 'ruled', access }, keys));
+    await own.post('wallets', { handle: 'ruled', access }, keys);
     const question = record({ action: 'update' }, keys);
     const replies = Array.from({ length: 100 }, () => own.send('POST', '/v2/wallets/ruled/access/!check', question));
     await turnsUntil(() => own.walks.waiting > 80);
@@ -266,11 +262,7 @@ describe('records that are asked for by very many at once', () => {
   });
 
   test('and one that is long then has as much time for room as a list has, however long it waited for its turn', async () => {
-    await own.send(
-      'POST',
-      '/v2/wallets',
-      record({ handle: 'long', custom: { text: 'x'.repeat(VERSION_BYTES) } }, keys),
-    );
+    await own.post('wallets', { handle: 'long', custom: { text: 'x'.repeat(VERSION_BYTES) } }, keys);
     const others = own.longAnswers.hold({ aborted: false, whenGone() {}, stay() {}, send() {} }, 64 * MiB);
     const began = now;
     const ask = (path: string) => own.ask({ method: 'GET', path }, false);

@@ -1,7 +1,7 @@
 /** What a request with a token that is good only once holds in memory, until the disk knows that the token is used. */
 import { expect, test } from 'vitest';
 import { Desk } from '../fuzz/desk.ts';
-import { makeKeys, makeToken, record } from '../support/client.ts';
+import { makeKeys, makeToken } from '../support/client.ts';
 import { reasonOf } from '../support/kit.ts';
 import { turns } from '../support/turns.ts';
 
@@ -16,7 +16,7 @@ test('bodies that come with such tokens are let in a few at a time, as others ar
   disk.holdSyncs();
   const replies = Array.from({ length: 40 }, (_, n) => {
     const authorization = `Bearer ${makeToken({ ...claims, jti: `once-${n}` }, keys)}`;
-    return desk.send('POST', '/v2/wallets', record({ handle: `w-${n}`, custom }, keys), { authorization });
+    return desk.post('wallets', { handle: `w-${n}`, custom }, keys, { authorization });
   });
   expect(engine.isOpen).toBe(false);
   await turns(100);
@@ -71,7 +71,7 @@ test('reads with such tokens are written down, and so have no place where writes
     return { authorization: `Bearer ${makeToken(claims, keys)}` };
   };
   desk.house.disk.holdSyncs();
-  const written = desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  const written = desk.post('wallets', { handle: 'w' }, keys);
   await turns();
   expect(desk.house.engine.overload()).not.toBeNull();
   expect(reasonOf(await desk.get('/v2/wallets/w', once('early')))).toEqual([429, 'api.rate-limit-exceeded']);

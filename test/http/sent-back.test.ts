@@ -36,7 +36,7 @@ afterEach(() => desk.close());
 async function sendAll(asks: readonly (() => Promise<Reply>)[], isVerified = true): Promise<Reply[]> {
   const { engine, disk } = desk.house;
   const { sentBack } = engine.stats;
-  for (let n = 0; n < 300; n++) await desk.send('POST', '/v2/wallets', record({ handle: `quick-${n}` }, owner));
+  for (let n = 0; n < 300; n++) await desk.post('wallets', { handle: `quick-${n}` }, owner);
   disk.holdSyncs();
   const replies = asks.map((ask, n) => {
     isBusy = !isVerified && n === asks.length - 1;

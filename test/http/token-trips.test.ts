@@ -38,8 +38,8 @@ afterEach(async () => {
 
 async function open(options: Parameters<typeof Desk.open>[1] = {}): Promise<void> {
   desk = await Desk.open({}, options);
-  await desk.send('POST', '/v2/symbols', record({ handle: 'usd', factor: 100 }, keys));
-  await desk.send('POST', '/v2/wallets', record({ handle: 'w' }, keys));
+  await desk.post('symbols', { handle: 'usd', factor: 100 }, keys);
+  await desk.post('wallets', { handle: 'w' }, keys);
 }
 
 function intent(handle: string): Json {
@@ -135,7 +135,7 @@ describe('while a token is verified', () => {
   test('its signer may get another key: it is refused, as it would be had it come then', async () => {
     await open();
     const signer = { handle: 'ana', format: 'ed25519-raw', public: keys.public };
-    const made = await desk.send('POST', '/v2/signers', record(signer, keys));
+    const made = await desk.post('signers', signer, keys);
     expect(made.status).toBe(201);
     isHolding = true;
     const now = Math.floor(desk.world.now / 1000);
@@ -171,7 +171,7 @@ describe('while a token is verified', () => {
   test('its signer may get another key: nothing of that is told before the disk has it', async () => {
     await open();
     const signer = { handle: 'ana', format: 'ed25519-raw', public: keys.public };
-    const made = await desk.send('POST', '/v2/signers', record(signer, keys));
+    const made = await desk.post('signers', signer, keys);
     isHolding = true;
     const now = Math.floor(desk.world.now / 1000);
     const claims = { iss: 'ana', sub: 'ana', aud: 'main', iat: now, exp: now + 60 };
