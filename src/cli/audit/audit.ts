@@ -38,7 +38,7 @@ import { differencesOf } from '../../storage/state-digest.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { checkEnd } from './end.ts';
 import { EntryAudit, type EntryCounts, noCounts, type PlacedEntry } from './entries.ts';
-import { type Finding, FoundError, findingOf, type Place } from './finding.ts';
+import { type Finding, FoundError, findingOf, lieAt, type Place } from './finding.ts';
 import { type KnownHead, readHead } from './head.ts';
 import { headerNotes } from './headers.ts';
 import { heapEntries } from './heap-entries.ts';
@@ -427,9 +427,7 @@ class Run {
   #compare(snapshot: LoadedSnapshot, { state, money }: EntryAudit, frame: JournalPosition): void {
     const file = join(this.#options.directory, snapshot.file);
     const place = { file, seq: snapshot.seq };
-    const lie = (what: string): never => {
-      throw new FoundError('lie', place, what);
-    };
+    const lie = lieAt(place);
     if (snapshot.seq !== frame.seq) lie(`entry ${snapshot.seq} does not end a frame`);
     if (!Buffer.from(frame.chain).equals(snapshot.chain)) lie('it is of another journal: its chain differs');
     if (snapshot.moment !== frame.moment) lie('its moment is not that of its frame');

@@ -44,7 +44,7 @@ import { entryCodec } from '../../storage/codec.ts';
 import { versionOf } from '../../storage/entry-bytes.ts';
 import { isOutOfMemory } from '../../trouble.ts';
 import { differenceTo } from './difference.ts';
-import { FoundError, type Place } from './finding.ts';
+import { FoundError, lieAt, type Place } from './finding.ts';
 import { KnownTokens } from './known-tokens.ts';
 import { Money } from './money.ts';
 import { isPlain } from './plain.ts';
@@ -185,9 +185,7 @@ export class EntryAudit {
   }
 
   #checkMoments(entry: Entry, place: Place, frameMoment: number | null): void {
-    const lie = (what: string): never => {
-      throw new FoundError('lie', place, what);
-    };
+    const lie = lieAt(place);
     if (frameMoment !== null && entry.moment > frameMoment) lie('it was received after it was written');
     if ('outcome' in entry) {
       const { moment } = entry.outcome;
@@ -279,9 +277,7 @@ export class EntryAudit {
   /** The server makes it, and nobody has a say in what is in it. */
   #checkSystemSigner(entry: VersionEntry, value: unknown, place: Place): void {
     const { serverKey } = this.#options;
-    const lie = (what: string): never => {
-      throw new FoundError('lie', place, what);
-    };
+    const lie = lieAt(place);
     if ((value as { public?: unknown }).public !== encodeBase64(serverKey)) lie("it gives another key as the server's");
     if (entry.data !== canon(systemSigner(serverKey))) lie('it says more of the server than any server says of itself');
     this.#checkOwnProofs(entry, place, entry.moment);

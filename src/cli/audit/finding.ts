@@ -34,6 +34,13 @@ export class FoundError extends Error {
   }
 }
 
+/** Says of what stands there what is wrong with it. */
+export function lieAt(place: Place): (what: string) => never {
+  return (what) => {
+    throw new FoundError('lie', place, what);
+  };
+}
+
 /** The finding an error stands for, or null where it is no finding but a failure of disk or program. */
 export function findingOf(error: unknown): Finding | null {
   if (error instanceof FoundError) return error.finding;

@@ -4,7 +4,7 @@
  */
 import type { Entry } from '../../core/entry.ts';
 import type { State } from '../../core/state.ts';
-import { FoundError, type Place } from './finding.ts';
+import { lieAt, type Place } from './finding.ts';
 
 /**
  * Each entry and a copy of its bytes, in order of seq; null in the place of a token, of which nothing is kept here. Throws
@@ -14,9 +14,7 @@ export function* heapEntries(
   { heap, codec, log }: State,
   place: Place,
 ): Generator<{ entry: Entry; bytes: Uint8Array } | null> {
-  const lie = (what: string): never => {
-    throw new FoundError('lie', place, what);
-  };
+  const lie = lieAt(place);
   let seq = 0;
   for (const at of heap.addresses()) {
     for (; seq < log.length && log.get(seq) === 0; seq++) yield null;
