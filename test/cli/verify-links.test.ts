@@ -335,25 +335,10 @@ describe('changed by somebody who holds the key', () => {
     ['is called', 1, null],
     ['has long said that it is prepared', 0, { what: 'it has no leg whose bridge is called' }],
   ])('a call that was given up, of a leg whose bridge %s', async (_, leg, finding) => {
-    const asked = `${[0, state('prepared'), 1, state('preparing')]}`;
     const directory = await rewritten(plain, (frames) => {
-      const entries = frames.flatMap((frame) => frame.entries);
-      const steps = entries.filter((entry): entry is StepEntry => entry.type === EntryType.step);
-      const isLast = (step: StepEntry) => steps.findLast(({ luid }) => luid === step.luid) === step;
-      const step = steps.find((each) => `${each.outcome.links?.marks}` === asked && isLast(each))!;
+      const step = calledStep(frames.flatMap((frame) => frame.entries));
       const { moment, entries: last } = frames.at(-1)!;
-      last.push({
-        ...step,
-        moment,
-        outcome: {
-          ...step.outcome,
-          moment,
-          steps: ['error'],
-          reason: 'core.bridge-unreachable',
-          detail: 'gone',
-          links: links({ leg }),
-        },
-      });
+      last.push(uncalled(step, leg, moment));
     });
     const found = (await look(directory)).finding;
     if (finding === null) expect(found).toBeNull();
@@ -364,18 +349,14 @@ describe('changed by somebody who holds the key', () => {
     const keys = createKeyPair();
     const directory = await rewritten(plain, (frames) => {
       const entries = frames.flatMap((frame) => frame.entries);
-      const steps = entries.filter((entry): entry is StepEntry => entry.type === EntryType.step);
-      const asked = `${[0, state('prepared'), 1, state('preparing')]}`;
-      const isLast = (step: StepEntry) => steps.findLast(({ luid }) => luid === step.luid) === step;
-      const step = steps.find((each) => `${each.outcome.links?.marks}` === asked && isLast(each))!;
+      const step = calledStep(entries);
       const { hash } = entries.find(({ type, luid }) => type === EntryType.intent && luid === step.luid) as IntentEntry;
       const { moment, entries: last } = frames.at(-1)!;
       const { ledger, kind, luid, handle, row } = step;
       const custom = `{"moment":"${new Date(moment).toISOString()}","note":"go on"}`;
       const proof = { public: keys.public, result: sign(proofDigest(hex(hash), custom), keys), custom };
       last.push({ type: EntryType.proof, ledger, kind, luid, handle, moment, row, proof, status: null });
-      const lost = { reason: 'core.bridge-unreachable', detail: 'gone', links: links({ leg: 1 }) };
-      last.push({ ...step, moment, outcome: { ...step.outcome, moment, steps: ['error'], ...lost } });
+      last.push(uncalled(step, 1, moment));
     });
     const { finding, counts } = await look(directory, { signedOnly: true });
     expect([finding, counts.permitted]).toEqual([null, 0]);
@@ -417,6 +398,20 @@ slow('a large intent is read once, not for each of its events that was delivered
   expect(counts.entries).toBeGreaterThan(claims);
   expect(large.length).toBeLessThan(10);
 });
+
+/** The last step of an intent of which one leg is prepared, and the bridge of the other is called. */
+function calledStep(entries: readonly Entry[]): StepEntry {
+  const steps = entries.filter((entry): entry is StepEntry => entry.type === EntryType.step);
+  const called = `${[0, state('prepared'), 1, state('preparing')]}`;
+  const isLast = (step: StepEntry) => steps.findLast(({ luid }) => luid === step.luid) === step;
+  return steps.find((each) => `${each.outcome.links?.marks}` === called && isLast(each))!;
+}
+
+/** A step of the same intent: the call of this leg was given up. */
+function uncalled(step: StepEntry, leg: number, moment: number): StepEntry {
+  const lost = { reason: 'core.bridge-unreachable', detail: 'gone', links: links({ leg }) };
+  return { ...step, moment, outcome: { ...step.outcome, moment, steps: ['error'], ...lost } };
+}
 
 /** The first delivery is given up; and what the luid is of the round behind one. */
 function giveUp(frames: Frames) {
