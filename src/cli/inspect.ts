@@ -142,53 +142,37 @@ interface Held {
 }
 
 function printPlan(pinned: Pinned, directory: string): number {
-  const say = (text: string) => process.stdout.write(`${plain(text)}\n`);
-  const line = (name: string, what: string) => say(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}`);
   const names = pinned.readdir(directory);
   const snapshots = names.filter((name) => snapshotSeq(name) >= 0);
   say(`Books in ${directory}`);
   const broken = new Map(snapshots.map((name) => [name, brokenText(pinned, directory, name)]));
   const sound = snapshots.filter((name) => broken.get(name) === '');
-  for (const name of snapshots) {
-    const begin = name === sound.at(-1) ? ': a start begins here, if it is whole' : '';
-    const wrong = broken.get(name) === '' ? '' : `: NOT WHOLE, a start passes it over: ${broken.get(name)}`;
-    line(name, `the state after entry ${snapshotSeq(name)}${begin}${wrong}`);
-  }
+  const line = (name: string, what: string) => say(`${name.padEnd(40)} ${sizeText(pinned.size(name))}  ${what}`);
+  for (const name of snapshots) line(name, snapshotText(name, broken.get(name)!, name === sound.at(-1)));
   for (const name of names.filter(isPartName)) line(name, 'part of a snapshot');
   const { held, end } = survey(pinned, directory);
   const segments = listSegments(pinned, directory);
-  for (const { file } of segments) {
-    const has = held.get(file);
-    const isBehind = end instanceof DamageError && file > basename(end.file);
-    const none = isBehind ? 'not read: behind the damage' : 'no whole frame';
-    line(file, has === undefined ? none : `entries ${has.from} to ${has.to} in ${has.frames} frames`);
-  }
-  for (const name of names.filter((name) => name === END_FILE)) line(name, 'where a server stopped properly');
-  if (end instanceof DamageError) {
-    say(`DAMAGE: ${end.message}`);
-    return 1;
-  }
+  for (const { file } of segments) line(file, segmentText(file, held.get(file), end));
+  if (names.includes(END_FILE)) line(END_FILE, 'where a server stopped properly');
+  if (end instanceof DamageError) return fault(`DAMAGE: ${end.message}`);
   const before = (segments[0]?.firstSeq ?? 1) - 1;
   if (before > 0 && !sound.some((name) => snapshotSeq(name) >= before)) {
-    say(
+    return fault(
       `NOT WHOLE: entries 1 to ${before} are missing, so no server starts on this. A copy may not have been fetched to its end: run \`ayni follow\` again, or take another.`,
     );
-    return 1;
   }
   if (snapshots.length === 0) say('No snapshot: a start reads the journal from its beginning.');
   // No signature is checked here, nor is that of the note.
   const short = endDamage(pinned, directory, end, () => true);
-  if (short !== null) {
-    say(`DAMAGE: ${short.message}`);
-    return 1;
-  }
+  if (short !== null) return fault(`DAMAGE: ${short.message}`);
   const { position, torn } = end;
   const newest = snapshots.at(-1);
   // What a snapshot holds was in the journal first: also where it cannot be used, it tells how far that led.
   if (newest !== undefined && position.seq < snapshotSeq(newest)) {
     const ends = segments.length === 0 ? 'there is no journal' : `the journal ends at entry ${position.seq}`;
-    say(`DAMAGE: ${ends}, and ${newest} is of a later one: no server starts on this whose key has signed that.`);
-    return 1;
+    return fault(
+      `DAMAGE: ${ends}, and ${newest} is of a later one: no server starts on this whose key has signed that.`,
+    );
   }
   if (torn?.bytes === 0) say(`${torn.file} has nothing in it.`);
   else if (torn !== null) say(`Torn tail: ${torn.bytes} bytes of ${torn.file} from byte ${torn.byte}.`);
@@ -196,6 +180,27 @@ function printPlan(pinned: Pinned, directory: string): number {
   const written = position.moment === 0 ? '' : `, written ${isoMoment(position.moment)}`;
   if (position.seq > 0) say(`Last entry ${position.seq}${written}.`);
   return sound.length < snapshots.length ? 1 : 0;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${plain(text)}\n`);
+}
+
+/** The last that is said of these books; the exit code. */
+function fault(text: string): number {
+  say(text);
+  return 1;
+}
+
+function snapshotText(name: string, broken: string, isBegin: boolean): string {
+  const begin = isBegin ? ': a start begins here, if it is whole' : '';
+  const wrong = broken === '' ? '' : `: NOT WHOLE, a start passes it over: ${broken}`;
+  return `the state after entry ${snapshotSeq(name)}${begin}${wrong}`;
+}
+
+function segmentText(file: string, has: Held | undefined, end: ReadResult | DamageError): string {
+  if (has !== undefined) return `entries ${has.from} to ${has.to} in ${has.frames} frames`;
+  return end instanceof DamageError && file > basename(end.file) ? 'not read: behind the damage' : 'no whole frame';
 }
 
 /** What is wrong with a snapshot, as far as its foot and what that leads to tell, and the lengths of its parts; '' where nothing. */
