@@ -1,8 +1,8 @@
 /**
  * The suite's own client against vectors made by another program: a judge whose scales are off judges nothing.
  */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { readData } from '../proof/data.ts';
 import {
   canon,
   hashOf,
@@ -17,7 +17,7 @@ import {
   verifyRecord,
 } from '../support/client.ts';
 
-const vectors = JSON.parse(readFileSync('test/data/crypto.json', 'utf8'));
+const vectors = readData<Json>('crypto.json');
 const seeds: Json[] = vectors.keys;
 const keysOf = (given: Json) => makeKeys(Buffer.from(given.secret, 'base64'));
 

@@ -1,9 +1,9 @@
 /** A short run of every fuzzer: the seeds that are kept, and the first so many. `npm run fuzz` goes on from there. */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { readData } from '../proof/data.ts';
 import { playCase, TARGETS } from './targets.ts';
 
-const kept = JSON.parse(readFileSync('test/data/fuzz-seeds.json', 'utf8')) as Record<string, number[]>;
+const kept = readData<Record<string, number[]>>('fuzz-seeds.json');
 
 describe.each(Object.entries(TARGETS))('%s', (name, { cases }) => {
   test('hold for the seeds that are kept', async () => {

@@ -2,12 +2,12 @@
  * What is taken for JSON. The published JSONTestSuite says what a parser must take and refuse.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../src/http/json.ts';
+import { readData } from '../proof/data.ts';
 
 type Packed = string | { repeat: string; times: number; then?: string };
-const suite = JSON.parse(readFileSync('test/data/jsontestsuite.json', 'utf8')) as { files: Record<string, Packed> };
+const suite = readData<{ files: Record<string, Packed> }>('jsontestsuite.json');
 const cases = Object.entries(suite.files).map(([name, packed]) => [name, unpack(packed)] as const);
 
 /** A file of the suite: base64, or for the largest a text and how often it stands there. */

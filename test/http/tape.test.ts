@@ -1,12 +1,12 @@
 /**
  * What is read on a tape is JSON, and its canonical text is that of what JSON.parse makes of it.
  */
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BRACKETS_MAX, UNCOUNTED_BYTES_MAX } from '../../src/http/json.ts';
 import { TAPE_BYTES_MAX, Tape } from '../../src/http/tape.ts';
 import { canon } from '../../src/proof/canon.ts';
+import { readData } from '../proof/data.ts';
 import { often } from '../support/long.ts';
 
 const DEPTH_MAX = 64;
@@ -27,7 +27,7 @@ function hold(bytes: Buffer): boolean {
   return true;
 }
 
-const suite = JSON.parse(readFileSync('test/data/jsontestsuite.json', 'utf8')) as { files: Record<string, unknown> };
+const suite = readData<{ files: Record<string, unknown> }>('jsontestsuite.json');
 const files = Object.entries(suite.files).flatMap(([name, file]) =>
   typeof file === 'string' ? [[name, Buffer.from(file, 'base64')] as const] : [],
 );

@@ -2,7 +2,6 @@
  * Bearer tokens: those of the public package pass, and every rule has a token that breaks it.
  */
 import { createPrivateKey, sign as nodeSign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { signJWT } from '@minka/ledger-sdk/crypto/src/index.js';
 import { describe, expect, test } from 'vitest';
@@ -21,6 +20,7 @@ import { canon } from '../../src/proof/canon.ts';
 import { sha256Hex } from '../../src/proof/digest.ts';
 import { decodePublic } from '../../src/proof/keys.ts';
 import { verify } from '../../src/proof/verify.ts';
+import { readData } from '../proof/data.ts';
 import { collect, heldBytes } from '../support/collect.ts';
 import { turn } from '../support/turns.ts';
 
@@ -28,7 +28,7 @@ interface Vectors {
   keys: { public: string; secret: string }[];
   hsh: { method: string; url: string; body: unknown; headers: Record<string, string> | null; hsh: string }[];
 }
-const vectors = JSON.parse(readFileSync('test/data/crypto.json', 'utf8')) as Vectors;
+const vectors = readData<Vectors>('crypto.json');
 const [first, second] = vectors.keys as [Vectors['keys'][0], Vectors['keys'][0]];
 const NOW = 1_900_000_000;
 const CLAIMS = { iss: 'me', sub: 'me', aud: 'main', iat: NOW - 10, exp: NOW + 60 };
