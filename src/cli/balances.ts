@@ -6,7 +6,6 @@ import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import type { State } from '../core/state.ts';
-import { realDisk } from '../storage/disk.ts';
 import { givenKey } from './audit/key.ts';
 import { dataDirectory } from './directory.ts';
 import { ledgerOf, rowOf } from './names.ts';
@@ -45,7 +44,7 @@ export function run(args: string[]): number {
   const form = readForm(values);
   const at = readMoment('--at', values.at, NEVER);
   const directory = dataDirectory(positionals);
-  const { state } = booksOf(realDisk, directory, givenKey(values.against));
+  const { state } = booksOf(directory, givenKey(values.against));
   const ledger = ledgerOf(state, values.ledger);
   const only =
     values.wallet === undefined ? -1 : rowOf(state, { ledger: values.ledger, kind: Kind.wallet, id: values.wallet });

@@ -61,7 +61,7 @@ export function run(args: string[]): number {
   if (kind < 0) throw new UsageError(`there is no kind ${kindText}`);
   const directory = resolve(readFilled('the directory', path));
   const name = { ledger: values.ledger, kind: kind as Kind, id };
-  const story = storyOf(realDisk, directory, name, values['server-key']);
+  const story = storyOf(directory, name, values['server-key']);
   if (values.out === undefined) sayAll(story);
   else writeNew(values.out, story);
   return 0;
@@ -71,10 +71,10 @@ export function run(args: string[]): number {
  * The story as JSON, in pieces: the text of one version, or of one entry, is the longest. Throws where there is no such
  * record, before the first piece, and what the disk throws.
  */
-export function* storyOf(disk: Disk, directory: string, name: RecordName, keyFile?: string): Generator<string> {
-  const pinned = pin(disk, directory);
+export function* storyOf(directory: string, name: RecordName, keyFile?: string): Generator<string> {
+  const pinned = pin(realDisk, directory);
   try {
-    const server = keyOf(disk, directory, keyFile);
+    const server = keyOf(directory, keyFile);
     const { state, end, refused } = readBooks({
       disk: pinned,
       directory,
@@ -111,9 +111,9 @@ function* joined(texts: Iterable<string>, comma: string): Generator<string> {
   }
 }
 
-function keyOf(disk: Disk, directory: string, file?: string): KeyPair {
-  if (file !== undefined) return loadKey(disk, resolve(readFilled('the file of the key', file)), makeKeyPair);
-  const pair = readKeyFile(disk, directory);
+function keyOf(directory: string, file?: string): KeyPair {
+  if (file !== undefined) return loadKey(realDisk, resolve(readFilled('the file of the key', file)), makeKeyPair);
+  const pair = readKeyFile(realDisk, directory);
   if (pair !== null) return keyPairFromSecret(pair.secret);
   throw new Error(
     `${directory} holds no ${KEY_FILE}: what the server proves on reading, it proves with its key; name its file by --server-key`,

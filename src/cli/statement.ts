@@ -4,7 +4,6 @@ import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';
 import { namesOf } from '../core/records.ts';
 import type { State } from '../core/state.ts';
-import { realDisk } from '../storage/disk.ts';
 import { givenKey } from './audit/key.ts';
 import { ledgerOf, rowOf } from './names.ts';
 import { booksOf } from './past/books.ts';
@@ -52,7 +51,7 @@ export function run(args: string[]): number {
   const to = readMoment('--to', values.to, NEVER);
   if (from > to) throw new UsageError('--from: must not be after --to');
   const directory = resolve(readFilled('the directory', path));
-  const { state } = booksOf(realDisk, directory, givenKey(values.against));
+  const { state } = booksOf(directory, givenKey(values.against));
   const { whose, names, title } = whoseOf(state, values.ledger, id);
   const statement = new Statement(state, whose, from, to);
   const named = 'ledger' in whose ? namer(state, statement) : null;

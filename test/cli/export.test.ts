@@ -6,7 +6,6 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { storyOf } from '../../src/cli/export.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
-import { realDisk } from '../../src/storage/disk.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, until } from '../support/kit.ts';
@@ -98,7 +97,7 @@ describe('a story that is longer than one text may be', () => {
   });
 
   test('is made in pieces, each of one version, one entry or a part of the chain, and proven', () => {
-    const pieces = [...storyOf(realDisk, directory, name)];
+    const pieces = [...storyOf(directory, name)];
     const whole = pieces.join('');
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(longest);
     expect(whole.length).toBeGreaterThan(20 * longest);
@@ -122,7 +121,7 @@ describe('a story that is longer than one text may be', () => {
   test('has one version in memory at a time', () => {
     const decode = vi.spyOn(entryCodec, 'decode');
     try {
-      const steps = storyOf(realDisk, directory, name);
+      const steps = storyOf(directory, name);
       steps.next();
       const before = decode.mock.calls.length;
       for (const count of [1, 2]) {

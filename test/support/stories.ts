@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { storyOf } from '../../src/cli/export.ts';
 import type { RecordName } from '../../src/cli/names.ts';
-import { realDisk } from '../../src/storage/disk.ts';
 import { checkText } from '../../src/story/check.ts';
 import type { Verdict } from '../../src/story/report.ts';
 import { ROOT } from './pages.ts';
@@ -21,7 +20,7 @@ if (!hasPython) process.stderr.write('note: python3 is not there; left out: stor
 
 /** The whole story as it lies in a file. */
 export function storyText(directory: string, name: RecordName): string {
-  return [...storyOf(realDisk, directory, name)].join('');
+  return [...storyOf(directory, name)].join('');
 }
 
 interface Said {

@@ -4,17 +4,17 @@
  */
 import { verifyBy } from '../../proof/verify.ts';
 import { type Recovered, refusedText, show } from '../../recovery.ts';
-import type { Disk } from '../../storage/disk.ts';
+import { realDisk } from '../../storage/disk.ts';
 import { pin } from '../../storage/pinned.ts';
 import { plain } from '../../story/shown.ts';
 import { findingOf, findingText } from '../audit/finding.ts';
 import { findKey } from '../audit/key.ts';
 
 /** `key` is the server's public key, null where nobody knows it. Throws, with words, where the books are not sound. */
-export function booksOf(disk: Disk, directory: string, key: Uint8Array | null): Recovered {
-  const pinned = pin(disk, directory);
+export function booksOf(directory: string, key: Uint8Array | null): Recovered {
+  const pinned = pin(realDisk, directory);
   try {
-    const { public: known } = findKey({ disk, directory, key }, pinned);
+    const { public: known } = findKey({ disk: realDisk, directory, key }, pinned);
     const shown = show({ disk: pinned, directory, verify: verifyBy(known), hashSeed: 1 });
     tellRefused(shown.refused);
     return shown;
