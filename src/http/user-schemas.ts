@@ -52,6 +52,9 @@ const CHAR_BYTES = 10;
 
 type Compiled = ReturnType<CompileSchema>;
 
+/** How ajv knows that what is looked at is an item, by its place in a list. */
+const NUMBERED = 0;
+
 /** Loaded for the first schema that is compiled: where nobody has one, a start need not wait for it. */
 const loadAjv = () => createRequire(import.meta.url)('ajv') as typeof import('ajv');
 
@@ -129,6 +132,22 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
       if (cxt.schema.includes('')) opts.loopRequired = 0;
       required.code(cxt);
       opts.loopRequired = loopRequired;
+    },
+  });
+  // ajv goes by what it found in the list before, where one in a loop has no items.
+  const contains = made.getKeyword('contains') as CodeKeywordDefinition;
+  made.removeKeyword('contains');
+  made.addKeyword({
+    ...contains,
+    code(cxt) {
+      const { gen, data } = cxt;
+      const found = gen.var('found', false);
+      cxt.setParams({ min: 1 });
+      gen.forRange('i', 0, _`${data}.length`, (i) => {
+        cxt.subschema({ keyword: 'contains', dataProp: i, dataPropType: NUMBERED, compositeRule: true }, found);
+        gen.if(found, () => gen.break());
+      });
+      cxt.result(found, () => cxt.reset());
     },
   });
   // ajv divides binary fractions.

@@ -232,6 +232,20 @@ describe('a check', () => {
       null,
     ],
     ['asks for nothing where items need not differ', custom({ uniqueItems: false }), [1, 1], null],
+    [
+      'finds nothing in a list without items: the library took what it found in the list before',
+      custom({ items: { contains: { const: 1 } } }),
+      [[1], []],
+      ['/data/custom/1 contains'],
+    ],
+    [
+      'nor in one of another member, and tells of each',
+      custom({ additionalProperties: { contains: { type: 'string', minLength: 2 } } }),
+      { a: ['x', 'yy'], b: [], c: ['yy'], d: [] },
+      ['/data/custom/b contains', '/data/custom/d contains'],
+    ],
+    ['and finds it in each', custom({ items: { contains: { const: 1 } } }), [[2, 1], 'x', [1], [1, 2]], null],
+    ['finds any item where any will do', custom({ items: { contains: true } }), [[0], []], ['/data/custom/1 contains']],
     ['is blind to prototypes', custom({ required: ['constructor'] }), {}, ['/data/custom required']],
     [
       'asks for a member without a name: the library took it for none that is missing',
