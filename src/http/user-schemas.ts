@@ -110,11 +110,13 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
     formats: PAID_FORMATS,
     code: { regExp: patterns.compile, optimize: false },
   });
-  // ajv compares all pairs of items; this one looks at each once.
+  // ajv compares all pairs of items; this one looks at each once. Where the first item that `items` lists a schema for is not
+  // there, ajv leaves out what comes behind that: so this and `contains` come before.
   made.removeKeyword('uniqueItems');
   made.addKeyword({
     keyword: 'uniqueItems',
     type: 'array',
+    before: 'items',
     schemaType: 'boolean',
     errors: false,
     error: { message: 'must NOT have duplicate items' },
@@ -139,6 +141,7 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
   made.removeKeyword('contains');
   made.addKeyword({
     ...contains,
+    before: 'items',
     code(cxt) {
       const { gen, data } = cxt;
       const found = gen.var('found', false);

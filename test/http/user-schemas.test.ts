@@ -245,6 +245,18 @@ describe('a check', () => {
       ['/data/custom/b contains', '/data/custom/d contains'],
     ],
     ['and finds it in each', custom({ items: { contains: { const: 1 } } }), [[2, 1], 'x', [1], [1, 2]], null],
+    [
+      'looks for one where items are told one by one and the first is missing: the library left out what came behind',
+      custom({ items: [{ type: 'number' }], contains: { const: 1 } }),
+      [],
+      ['/data/custom contains'],
+    ],
+    [
+      'and asks there whether items differ',
+      custom({ items: [true, true, { type: 'number' }], uniqueItems: true }),
+      [1, 1],
+      ['/data/custom uniqueItems'],
+    ],
     ['finds any item where any will do', custom({ items: { contains: true } }), [[0], []], ['/data/custom/1 contains']],
     ['is blind to prototypes', custom({ required: ['constructor'] }), {}, ['/data/custom required']],
     [
