@@ -101,6 +101,8 @@ export class Followers {
   readonly #verify: VerifyHash;
   /** Names of those that were found to be damaged, until others are taken in their places. */
   readonly #refused: Set<string>;
+  /** Up to this entry the journal has changed on the disk, where these books do without. */
+  #brokenUpTo = 0;
   /** Names of the snapshots that were there when last somebody asked, and are found to be this server's. */
   #ownSnapshots: ReadonlySet<string> = new Set();
   readonly #followers = new Map<string, Follower>();
@@ -160,6 +162,11 @@ export class Followers {
   /** This snapshot is damaged. */
   lostSnapshot(name: string): void {
     this.#refused.add(name);
+  }
+
+  /** The journal has changed on the disk up to this entry, and these books do without: nobody gets on from before. */
+  brokenUpTo(seq: number): void {
+    this.#brokenUpTo = seq;
   }
 
   /** There is a snapshot after this entry. */
@@ -365,12 +372,12 @@ export class Followers {
     const { disk, directory, key } = this.#options;
     // All of one moment: a segment goes once a snapshot stands for it.
     const names = disk.readdir(directory);
-    const segments = names.filter((name) => this.#isDurableSegment(name));
+    const segments = names.filter((name) => this.#isDurableSegment(name) && segmentSeq(name) > this.#brokenUpTo);
     return { server: encodeBase64(key), segments, snapshots: await this.#ownOf(names) };
   }
 
   /**
-   * This server's snapshots among these names, but for those that it knows to be of no use. What another key has signed is
+   * This server's snapshots among these names, but for those that it knows to be of no use, or to lead nowhere. What another key has signed is
    * never removed from beside them, what is damaged not before the next one is taken, and whoever follows would be stopped by
    * it until then.
    */
@@ -378,7 +385,8 @@ export class Followers {
     const told: string[] = [];
     const own = new Set<string>();
     for (const name of names) {
-      if (snapshotSeq(name) < 0 || this.#refused.has(name)) continue;
+      const seq = snapshotSeq(name);
+      if (seq < 0 || seq < this.#brokenUpTo || this.#refused.has(name)) continue;
       const isOwn = this.#ownSnapshots.has(name) || (await this.#isOwn(name));
       if (isOwn === true) own.add(name);
       // One that cannot be read is told of: so is then why it cannot be had, and it may be there again.

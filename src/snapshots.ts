@@ -3,18 +3,19 @@
  * nothing of that.
  *
  * What always holds: nothing is written for a snapshot while scrubbing writes, nor beside a journal that others have put in
- * the place of this one; one that was found to have changed does not count as kept; as long as something has changed that
- * no snapshot has left behind, memory may be all that is whole: then one that cannot be taken is told of, and ends nobody.
+ * the place of this one; one that was found to have changed, or cannot be gone on from, does not count as kept; as long as
+ * something has changed that no snapshot has left behind, memory may be all that is whole: then one that cannot be taken is told of, and ends nobody.
  */
 import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';
 import type { Disk, Done } from './storage/disk.ts';
+import { segmentSeq } from './storage/format.ts';
 import type { Journal } from './storage/journal.ts';
 import { Scrub, type ScrubOptions } from './storage/scrub.ts';
 import { neededSegments } from './storage/segments.ts';
 import { type SnapshotOptions, type SnapshotTaken, takeSnapshot } from './storage/snapshot.ts';
-import { SnapshotError } from './storage/snapshot-format.ts';
-import type { RefusedSnapshot } from './storage/snapshot-reader.ts';
+import { isPartName, SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
+import { listSnapshots, type RefusedSnapshot } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 import { packValue } from './storage/values.ts';
 import { notLeftText, notReplacedText } from './trouble.ts';
@@ -35,6 +36,8 @@ interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pi
   beginSegment(done: Done): void;
   /** This one has changed. */
   lost(file: string): void;
+  /** Nothing is of use that needs entries up to this one from the journal. */
+  broken(seq: number): void;
   tell(text: string): void;
 }
 
@@ -52,6 +55,8 @@ export class Snapshots {
   readonly #refused: Set<string>;
   /** Names of what has changed, as long as a start would read it. */
   readonly #changed = new Set<string>();
+  /** Up to this entry the journal has changed, where no start needs it: who begins before has no way on. */
+  #brokenUpTo = 0;
 
   constructor(options: SnapshotsOptions) {
     this.#options = options;
@@ -98,7 +103,8 @@ export class Snapshots {
 
   #write(content: Parameters<typeof takeSnapshot>[2]): Promise<SnapshotTaken> {
     const { disk, directory } = this.#options;
-    const refused = [...this.#refused].map((file) => ({ file }));
+    const names = listSnapshots(disk, directory);
+    const refused = names.filter((file) => !this.#counts(file)).map((file) => ({ file }));
     return takeSnapshot(disk, directory, content, { ...this.#options, refused });
   }
 
@@ -110,12 +116,34 @@ export class Snapshots {
     this.#newest = file;
     // It may be in the place of one that was of no use.
     this.#refused.delete(file);
-    const needed = neededSegments(disk, directory, { ...journal.position, seq }).map((segment) => segment.file);
-    for (const name of this.#changed) if (!needed.includes(name)) this.#changed.delete(name);
+    const needed = neededSegments(disk, directory, { ...journal.position, seq });
+    for (const name of this.#changed) {
+      if (needed.some((segment) => segment.file === name)) continue;
+      this.#changed.delete(name);
+      // What has changed of the journal may lie there still, for the snapshot before.
+      if (!isPartName(name) && snapshotSeq(name) < 0) this.#breakUpTo(needed[0]!.firstSeq - 1);
+    }
+  }
+
+  /** Whether a start could fall back on this snapshot, or would read this segment then. */
+  #counts(file: string): boolean {
+    const seq = snapshotSeq(file);
+    if (seq < 0) return segmentSeq(file) > this.#brokenUpTo;
+    return seq >= this.#brokenUpTo && !this.#refused.has(file);
+  }
+
+  #lose(name: string): void {
+    this.#refused.add(name);
+    this.#options.lost(name);
+  }
+
+  #breakUpTo(seq: number): void {
+    this.#brokenUpTo = Math.max(this.#brokenUpTo, seq);
+    this.#options.broken(this.#brokenUpTo);
   }
 
   #scrubWith(rest: ScrubOptions['rest']): Scrub {
-    const { disk, directory, verify, state, journal, request, beginSegment, lost, tell } = this.#options;
+    const { disk, directory, verify, state, journal, request, beginSegment, tell } = this.#options;
     return new Scrub({
       ...{ disk, directory, verify, rest, tell },
       newest: () => this.#newest,
@@ -123,10 +151,12 @@ export class Snapshots {
       end: () => journal.end,
       renew: (file) => {
         this.#changed.add(file);
-        this.#refused.add(file);
-        lost(file);
+        this.#lose(file);
         request();
       },
+      counts: (file) => this.#counts(file),
+      lose: (name) => this.#lose(name),
+      breakUpTo: (seq) => this.#breakUpTo(seq),
       lacks: (part, isLacking) => void (isLacking ? this.#changed.add(part) : this.#changed.delete(part)),
       leave: (file) => {
         this.#changed.add(file);

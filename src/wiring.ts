@@ -84,6 +84,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     request: () => engine.requestSnapshot(),
     beginSegment: (done) => engine.beginSegment(done),
     lost: (file) => followers.lostSnapshot(file),
+    broken: (seq) => followers.brokenUpTo(seq),
   });
   const waiters = new Waiters();
   const followers = new Followers({

@@ -2,8 +2,9 @@
  * Scrubbing: what lies on the disk and is read by a start alone is read again while the server runs. Bytes of a device change
  * without a word, and of a final part there is one file, which every later snapshot names: where it changed, no snapshot
  * could be loaded, and what the journal held before them is gone. While the server runs its memory has the same bytes, so a
- * file that has changed is written anew from there; and where the journal has, a snapshot is taken that does without. (Schwarz
- * et al., "Disk Scrubbing in Large Archival Storage Systems", 2004.)
+ * file that has changed is written anew from there; and where the journal has, a snapshot is taken that does without. What a
+ * start would only fall back on is told of, and counts no more: the next snapshot makes up for it. (Schwarz et al., "Disk
+ * Scrubbing in Large Archival Storage Systems", 2004.)
  *
  * What always holds: nothing is replaced but by bytes with the hash that the signed snapshot names; of memory that has
  * other ones by now nothing is written, and nobody is to be answered from it; files are read past the page cache where the
@@ -11,7 +12,7 @@
  * here while a snapshot is.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { FinalPart } from '../core/dump.ts';
 import {
@@ -30,9 +31,9 @@ import { fileBytes, keepPart, rememberedPart, spoiltPart } from './final-parts.t
 import type { VerifyHash } from './format.ts';
 import { FrameScan } from './frame-scan.ts';
 import { JOURNAL_START } from './journal.ts';
-import { DamageError, neededSegments } from './segments.ts';
+import { DamageError, listSegments, neededSegments } from './segments.ts';
 import { FOOT_BYTES, type PartRow, PIECE_BYTES, partName, SnapshotError, snapshotSeq } from './snapshot-format.ts';
-import { NOT_OURS_TO_READ, readFoot, readFootAhead } from './snapshot-reader.ts';
+import { listSnapshots, NOT_OURS_TO_READ, readFoot, readFootAhead } from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
 export interface ScrubOptions {
@@ -55,6 +56,12 @@ export interface ScrubOptions {
   lacks(part: string, isLacking: boolean): void;
   /** A segment that a start would read has changed: a snapshot is to be taken behind it. */
   leave(file: string): void;
+  /** Whether a file that a start would only fall back on is of any use, as far as is known. */
+  counts(file: string): boolean;
+  /** This snapshot, before the newest, has changed: it counts no more. */
+  lose(name: string): void;
+  /** A segment before those that a start would read has changed: nothing counts that needs entries up to this one of it. */
+  breakUpTo(seq: number): void;
 }
 
 /** Memory of a final part has other bytes than when it was written: the machine's fault, or ours. */
@@ -77,10 +84,13 @@ interface Looked {
 /** A segment that is looked through. */
 interface Segment {
   readonly file: string;
+  readonly firstSeq: number;
   /** It may have more by the time it is looked at. */
   readonly bytes: number;
   /** How many entries it has, as the name of the next one tells; null where there is none. */
   readonly entries: number | null;
+  /** A start would read it. */
+  readonly isNeeded: boolean;
 }
 
 export class Scrub {
@@ -94,32 +104,44 @@ export class Scrub {
   #isClosed = false;
   /** What of this round's rests there was, from 0 to 1. */
   #rested = 0;
+  /** Paths of what is told once, however often it is found. */
+  readonly #told = new Set<string>();
 
   constructor(options: ScrubOptions) {
     this.#options = options;
   }
 
   /**
-   * Goes once through the newest snapshot and all parts that have a file, and through the memory of these; returns how
-   * many bytes that were. Rejects with MemoryChangedError, and where the books are another server's by now.
+   * Goes once through the newest snapshot and all parts that have a file, through the memory of these and the journal, and
+   * through what a start would fall back on; returns how many bytes that were. Rejects with MemoryChangedError, and where the books are another server's by now.
    */
   async round(): Promise<number> {
     const { directory, newest, finals } = this.#options;
     const name = newest();
-    const own = name === null ? null : await this.#readSnapshot(name);
+    const own = name === null ? null : await this.#readSnapshot(name, (fault) => this.#snapshotChanged(name, fault));
     const parts = finals().flatMap((part) => {
       const row = rememberedPart(directory, part);
       return row === null ? [] : [{ part, row }];
     });
-    const segments = this.#segments();
+    // Of one moment: segments go behind the snapshots that need them.
+    const [segments, names] = [this.#segments(), this.#olderSnapshots()];
+    const older: (Looked & { name: string })[] = [];
+    for (const name of names) {
+      const looked = await this.#readSnapshot(name, (fault) => this.#olderChanged(name, fault));
+      if (looked !== null) older.push({ ...looked, name });
+    }
     const all =
       parts.reduce((sum, { row }) => sum + 2 * row.bytes, own?.bytes ?? 0) +
-      segments.reduce((sum, { bytes }) => sum + bytes, 0);
+      [...older, ...segments].reduce((sum, { bytes }) => sum + bytes, 0);
     this.#rested = 0;
     const fault = own === null ? null : await this.#faultOf(own, all);
     if (fault !== null) this.#snapshotChanged(name!, fault);
     for (const { part, row } of parts) await this.#look(part, row, all);
     for (const segment of segments) await this.#lookAtFrames(segment, all);
+    for (const looked of older) {
+      const fault = (await this.#faultOf(looked, all)) ?? gapBehind(looked.name, segments);
+      if (fault !== null) this.#olderChanged(looked.name, fault);
+    }
     // What was not read to its end has had no rests: who begins the next round at once would do nothing else.
     if (all > 0) await this.#rest(Math.max(0, 1 - this.#rested));
     return all;
@@ -143,9 +165,9 @@ export class Scrub {
     await this.#options.rest(share);
   }
 
-  /** What of the snapshot's own file its foot has the hash of; null where that cannot be read. */
-  async #readSnapshot(name: string): Promise<Looked | null> {
-    const { disk, directory, verify } = this.#options;
+  /** What of a snapshot's own file its foot has the hash of; null where that cannot be read. */
+  async #readSnapshot(name: string, changed: (fault: string) => void): Promise<Looked | null> {
+    const { disk, directory, verify, newest } = this.#options;
     const path = join(directory, name);
     try {
       return await withOpen(disk.open(path, 'read'), async (file) => {
@@ -154,8 +176,10 @@ export class Scrub {
         return { path, size, bytes: size - FOOT_BYTES, hash: readFoot(file, verify).foot.hash };
       });
     } catch (error) {
-      const fault = faultIn(error);
-      if (fault !== null) this.#snapshotChanged(name, fault);
+      const fault = this.#faultIn(error, path);
+      // The foot has a sum of its own: where that fits, and not the key, it was written so, by others.
+      const isOthers = error instanceof SnapshotError && error.kind === 'unsigned' && name !== newest();
+      if (fault !== null && !isOthers) changed(fault);
       return null;
     }
   }
@@ -168,6 +192,22 @@ export class Scrub {
     this.stats.changed += 1;
     tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
     renew(name);
+  }
+
+  #olderChanged(name: string, fault: string): void {
+    if (this.#spareChanged(name, fault)) this.#options.lose(name);
+  }
+
+  /** Returns whether that is news: a start does not need it, so all there is to do is to give it to nobody. */
+  #spareChanged(file: string, fault: string): boolean {
+    const { disk, directory, newest, counts, tell } = this.#options;
+    // Behind a newer snapshot it may be gone.
+    if (this.#isClosed || !counts(file) || !disk.exists(join(directory, file))) return false;
+    this.stats.changed += 1;
+    tell(
+      `${file} has changed on the disk (${fault}). A start does not need it as long as ${newest()} is whole: no copy is given it any more, and the next snapshot makes up for it. See to the disk.`,
+    );
+    return true;
   }
 
   async #look(part: FinalPart, { name, bytes, hash }: PartRow, all: number): Promise<void> {
@@ -196,23 +236,52 @@ export class Scrub {
     });
   }
 
-  /** The segments that a start would read, without one of which nothing is on the device yet; none where that cannot be asked. */
+  /** The segments there are, without one of which nothing is on the device yet; none where that cannot be asked. */
   #segments(): Segment[] {
-    const { disk, directory, newest, end } = this.#options;
+    const { disk, directory, newest, end, counts } = this.#options;
     const name = newest();
     const seq = name === null ? 0 : snapshotSeq(name);
     try {
       const last = end()?.file ?? '';
-      const segments = neededSegments(disk, directory, { ...JOURNAL_START, seq }).filter(({ file }) => file <= last);
-      return segments.map(({ file, firstSeq }, index) => {
-        const next = segments[index + 1];
+      const all = listSegments(disk, directory).filter(({ file }) => file <= last);
+      if (last !== '' && all.at(-1)?.file !== last) return this.#inUseIsGone(last);
+      const first = neededSegments(disk, directory, { ...JOURNAL_START, seq })[0]?.file ?? '';
+      const segments = all.map(({ file, firstSeq }, index) => {
+        const next = all[index + 1];
         const bytes = this.#bytesOf(join(directory, file));
-        return { file, bytes, entries: next === undefined ? null : next.firstSeq - firstSeq };
+        const entries = next === undefined ? null : next.firstSeq - firstSeq;
+        return { file, firstSeq, bytes, entries, isNeeded: file >= first };
       });
+      return segments.filter(({ file, isNeeded }) => isNeeded || counts(file));
     } catch (error) {
       // The first of them is missing.
       if (error instanceof DamageError) this.#journalChanged('the journal', error.what);
-      else faultIn(error);
+      else this.#faultIn(error, directory);
+      return [];
+    }
+  }
+
+  /**
+   * Somebody took it away, and may be about to put other books here: nothing is begun behind it, and no snapshot taken, which
+   * would be of entries that those have not. Nor does the process end for it, which has the file open, and is all that has.
+   */
+  #inUseIsGone(file: string): Segment[] {
+    const isNews = this.#tellOnce(
+      join(this.#options.directory, file),
+      `${file}, which is written to, is gone from the directory. The server has it open still: it ends with the next entry, and what the file has is lost then. Copy it from /proc/${process.pid}/fd (ls -l tells which it is) to its place, then end the server and start again; where other books are put here, end it at once.`,
+    );
+    if (isNews) this.stats.changed += 1;
+    return [];
+  }
+
+  /** Names of the snapshots that a start would fall back on. */
+  #olderSnapshots(): string[] {
+    const { disk, directory, newest, counts } = this.#options;
+    const seq = snapshotSeq(newest() ?? '');
+    try {
+      return listSnapshots(disk, directory).filter((name) => snapshotSeq(name) < seq && counts(name));
+    } catch (error) {
+      this.#faultIn(error, directory);
       return [];
     }
   }
@@ -222,7 +291,7 @@ export class Scrub {
     try {
       return Math.max(0, fileBytes(this.#options.disk, path));
     } catch (error) {
-      faultIn(error);
+      this.#faultIn(error, path);
       return 0;
     }
   }
@@ -240,8 +309,12 @@ export class Scrub {
   async #lookAtFrames(looked: Segment, all: number): Promise<void> {
     const { file } = looked;
     const fault = await this.#frameFault(looked, all);
-    // One that is not needed any more may be gone.
-    if (fault !== null && this.#segments().some((segment) => segment.file === file)) this.#journalChanged(file, fault);
+    if (fault === null) return;
+    // One that was needed when the round began may be by nobody now, or gone.
+    const now = this.#segments().find((segment) => segment.file === file);
+    if (now?.isNeeded) this.#journalChanged(file, fault);
+    else if (now !== undefined && this.#spareChanged(file, fault))
+      this.#options.breakUpTo(now.firstSeq + now.entries! - 1);
   }
 
   /** Which frame of a segment is not whole; null where all are, or it cannot be looked at now. */
@@ -266,7 +339,7 @@ export class Scrub {
       // Cut between two frames it would look whole.
       return scan.isWhole && scan.entries === (entries ?? scan.entries) ? null : `from byte ${scan.at} on`;
     } catch (error) {
-      return faultIn(error);
+      return this.#faultIn(error, path);
     }
   }
 
@@ -297,11 +370,41 @@ export class Scrub {
       }
       return equalBytes(sha.digest(), hash) ? null : 'other bytes';
     } catch (error) {
-      return faultIn(error);
+      return this.#faultIn(error, path);
     }
+  }
+
+  /** What an error says of a file; null where it says nothing against it. Throws what is neither the disk's nor the file's. */
+  #faultIn(error: unknown, path: string): string | null {
+    const code = errorCode(error);
+    if (!(error instanceof SnapshotError) && code === '') throw error;
+    const { message } = error as Error;
+    if (!NOT_OURS_TO_READ.includes(code)) return message;
+    if (NOT_ALLOWED.includes(code))
+      this.#tellOnce(
+        path,
+        `${basename(path)} cannot be read (${message}): whether the disk has changed it is not known. See that this user may read it, as a start has to.`,
+      );
+    return null;
+  }
+
+  /** Returns whether that is news. */
+  #tellOnce(path: string, text: string): boolean {
+    if (this.#isClosed || this.#told.has(path)) return false;
+    this.#told.add(path);
+    this.#options.tell(text);
+    return true;
   }
 }
 
+/** What is wrong behind a snapshot, of the segments that there are; null where its journal goes on there. */
+function gapBehind(name: string, [first]: readonly Segment[]): string | null {
+  const seq = snapshotSeq(name) + 1;
+  return first === undefined || first.firstSeq <= seq ? null : `the segment with entry ${seq} is missing`;
+}
+
+/** Until somebody changes that. What else is not ours to read is so for the moment. */
+const NOT_ALLOWED = ['EACCES', 'EPERM'];
 /** The file system gives no blocks, or this user may not write there, or nobody may any more: whoever may read still can. */
 const NOT_PAST_THE_CACHE = ['EINVAL', 'EACCES', 'EPERM', 'EROFS'];
 
@@ -336,11 +439,4 @@ async function withOpen<F extends Pick<DiskFile, 'closeLater'>, T>(file: F, use:
   } finally {
     await closeLater(file);
   }
-}
-
-/** What an error says of a file; null where it says nothing against it. Throws what is neither the disk's nor the file's. */
-function faultIn(error: unknown): string | null {
-  const code = errorCode(error);
-  if (!(error instanceof SnapshotError) && code === '') throw error;
-  return NOT_OURS_TO_READ.includes(code) ? null : (error as Error).message;
 }

@@ -142,6 +142,7 @@ export class House {
       request: () => this.engine.requestSnapshot(),
       beginSegment: (done) => this.engine.beginSegment(done),
       lost: () => {},
+      broken: () => {},
       tell: (text) => void this.told.push(text),
     });
     this.engine = new Engine({

@@ -206,6 +206,7 @@ export class Host implements Watched {
       request: () => this.engine.requestSnapshot(),
       beginSegment: (done) => this.engine.beginSegment(done),
       lost: () => {},
+      broken: () => {},
       tell: (text) => world.tell(text),
     });
     oracle.starts(this, end);

@@ -1,11 +1,12 @@
-/** What a disk has changed of the newest snapshot is found and written anew while its bytes are in memory; see scrub.ts. */
+/** What a disk has changed of the books is found, and what of it is in memory written anew; see scrub.ts. */
 import { describe, expect, test } from 'vitest';
 import type { FinalPart } from '../../src/core/dump.ts';
 import { type Disk, withFile } from '../../src/storage/disk.ts';
 import { SEGMENT_HEADER_BYTES } from '../../src/storage/format.ts';
 import { MemoryChangedError, Scrub, type ScrubOptions } from '../../src/storage/scrub.ts';
+import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { PIECE_BYTES } from '../../src/storage/snapshot-format.ts';
-import { DIRECTORY, filesOf, freshDisk, readFrames, server, withCalls, writeFrames } from './kit.ts';
+import { DIRECTORY, filesOf, freshDisk, readFrames, server, signerOf, withCalls, writeFrames } from './kit.ts';
 import { contentAt, part, plain, read, take } from './snapshots.ts';
 
 /** With and without a way past the page cache. */
@@ -15,10 +16,11 @@ const WAYS = [
 ] as const;
 const NEWEST = 'snapshot-00000000000000000006.ays';
 const own = `${DIRECTORY}/${NEWEST}`;
+const OLDER = 'snapshot-00000000000000000004.ays';
 
 /**
  * Two snapshots with the same two final parts, one of which takes several pieces; and four segments of a frame each, of which
- * the first begins right behind the newer snapshot; one before them, which no start reads, is spare.
+ * the first begins right behind the newer snapshot; one before them, which only the older one needs, is spare.
  */
 async function standing(seed: number = 1) {
   const disk = freshDisk(seed, (run) => setImmediate(run));
@@ -39,6 +41,7 @@ async function standing(seed: number = 1) {
 function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOptions> = {}) {
   const [told, rests]: [string[], number[]] = [[], []];
   const [renewed, left]: [string[], string[]] = [[], []];
+  const lost: (string | number)[] = [];
   const scrub = new Scrub({
     disk,
     directory: DIRECTORY,
@@ -58,9 +61,12 @@ function scrubOf(disk: Disk, finals: readonly FinalPart[], more: Partial<ScrubOp
     },
     leave: (file) => left.push(file),
     lacks() {},
+    counts: () => true,
+    lose: (name) => lost.push(name),
+    breakUpTo: (seq) => lost.push(seq),
     ...more,
   });
-  return { scrub, told, rests, renewed, left };
+  return { scrub, told, rests, renewed, left, lost };
 }
 
 const flipped = (bytes: Buffer, at: number) => {
@@ -71,16 +77,16 @@ const flipped = (bytes: Buffer, at: number) => {
 describe.each(WAYS)('%s', (_, seed) => {
   test('books that are as they were are read through, and left alone; the rests are as long as all of it together', async () => {
     const { disk, finals, segments, spare } = await standing(seed);
-    disk.flip(spare, 100);
     const before = filesOf(disk);
-    const { scrub, told, rests, renewed, left } = scrubOf(disk, finals);
-    const journal = segments.reduce((sum, name) => sum + disk.bytesOf(`${DIRECTORY}/${name}`).length, 0);
-    const [bytes, parts] = [disk.bytesOf(own).length + journal, 2 * PIECE_BYTES + 1000 + 4096];
+    const { scrub, told, rests, renewed, left, lost } = scrubOf(disk, finals);
+    const paths = [own, `${DIRECTORY}/${OLDER}`, spare, ...segments.map((name) => `${DIRECTORY}/${name}`)];
+    const bytes = paths.reduce((sum, path) => sum + disk.bytesOf(path).length, 0) - 2 * 108;
+    const parts = 2 * PIECE_BYTES + 1000 + 4096;
     expect([await scrub.round(), scrub.stats]).toEqual([
-      bytes - 108 + 2 * parts,
-      { bytes: bytes - 108 + parts, changed: 0, mended: 0 },
+      bytes + 2 * parts,
+      { bytes: bytes + parts, changed: 0, mended: 0 },
     ]);
-    expect([told, renewed, filesOf(disk)]).toEqual([[], [], before]);
+    expect([told, renewed, lost, filesOf(disk)]).toEqual([[], [], [], before]);
     expect([segments.length, left]).toEqual([4, []]);
     expect(rests.reduce((sum, rest) => sum + rest, 0)).toBeCloseTo(1);
     expect(Math.max(...rests)).toBeLessThan(0.25);
@@ -114,8 +120,9 @@ describe.each(WAYS)('%s', (_, seed) => {
 
   test('a round takes as long where what it reads is damaged, missing or not to be read: the next one begins behind it', async () => {
     for (const isMissing of [true, false]) {
-      const { disk, finals, path, segments } = await standing(seed);
-      for (const file of [own, path, ...segments.slice(1).map((name) => `${DIRECTORY}/${name}`)])
+      const { disk, finals, path, segments, spare } = await standing(seed);
+      const older = `${DIRECTORY}/${OLDER}`;
+      for (const file of [own, path, older, spare, ...segments.slice(1).map((name) => `${DIRECTORY}/${name}`)])
         disk.put(file, isMissing ? null : flipped(disk.bytesOf(file), 0));
       const { scrub, rests } = scrubOf(disk, finals);
       await scrub.round();
@@ -157,12 +164,31 @@ describe.each(WAYS)('%s', (_, seed) => {
   test.each(['EACCES', 'EMFILE', 'ENOMEM'])('%s says nothing against a file: it is left alone', async (code) => {
     const { disk, finals } = await standing(seed);
     const before = filesOf(disk);
-    const { scrub, told, renewed } = scrubOf(disk, finals);
-    for (let skip = 0; skip < 3; skip++) {
+    const { scrub, told, renewed, left, lost } = scrubOf(disk, finals);
+    for (let skip = 0; skip < 12; skip++) {
       disk.inject({ call: 'open', code, skip });
       await scrub.round();
     }
-    expect([told, renewed, filesOf(disk)]).toEqual([[], [], before]);
+    if (code !== 'EACCES') expect(told).toEqual([]);
+    expect([renewed, left, lost, filesOf(disk)]).toEqual([[], [], [], before]);
+    expect(scrub.stats.changed).toBe(0);
+  });
+
+  // Nobody heard of it: that a start could not read it was found by the start.
+  test.each(['EACCES', 'EPERM'])('a file that this user may not read (%s) is told of, once', async (code) => {
+    const { disk, finals, path, spare, segments } = await standing(seed);
+    const { scrub, told } = scrubOf(disk, finals);
+    const paths = [own, path, `${DIRECTORY}/${OLDER}`, spare, `${DIRECTORY}/${segments[1]}`];
+    for (const each of paths) {
+      disk.inject({ call: 'open', code, path: each, times: 12 });
+      for (let round = 0; round < 3; round++) await scrub.round();
+      disk.heal();
+    }
+    const texts = paths.map((each) => `${each.slice(DIRECTORY.length + 1)} cannot be read (${code}`);
+    expect(told).toEqual(texts.map((text) => expect.stringContaining(text)));
+    expect(told[0]).toMatch(
+      /: whether the disk has changed it is not known\. See that this user may read it, as a start/,
+    );
   });
 
   test('where a part cannot be written anew that is told, and it is tried again', async () => {
@@ -295,14 +321,20 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
     expect(told).toEqual([]);
   });
 
-  test('that no start reads any more may be gone by now', async () => {
+  test.each([true, false])('that no start reads any more may be gone by now: %s', async (isGone) => {
     const { disk, finals, segments } = await standing(seed);
-    disk.put(`${DIRECTORY}/${segments[0]}`, flipped(disk.bytesOf(`${DIRECTORY}/${segments[0]}`), 80));
-    const names = [NEWEST, NEWEST];
-    const later = () => names.shift() ?? 'snapshot-00000000000000000008.ays';
-    const { scrub, told, left } = scrubOf(disk, finals, { newest: later });
+    const path = `${DIRECTORY}/${segments[0]}`;
+    disk.put(path, flipped(disk.bytesOf(path), 80));
+    let name = NEWEST;
+    const { scrub, told, left, lost } = scrubOf(disk, finals, {
+      newest: () => name,
+      async rest() {
+        name = 'snapshot-00000000000000000008.ays';
+        if (isGone) disk.put(path, null);
+      },
+    });
     await scrub.round();
-    expect([told, left]).toEqual([[], []]);
+    expect([told.length, left, lost]).toEqual(isGone ? [0, [], []] : [1, [], [8]]);
   });
 
   test('with frames longer than a piece', async () => {
@@ -313,6 +345,116 @@ describe.each(WAYS)('a segment of the journal, %s', (_, seed) => {
     expect(told).toEqual([]);
   });
 });
+
+describe.each(WAYS)('what a start would only fall back on, %s', (_, seed) => {
+  const saidOf = (file: string, fault: string) =>
+    `${file} has changed on the disk (${fault}). A start does not need it as long as ${NEWEST} is whole: no copy is given it any more, and the next snapshot makes up for it. See to the disk.`;
+
+  /** A scrub that remembers what counts no more, as Snapshots does. */
+  const remembering = ({ disk, finals }: Awaited<ReturnType<typeof standing>>, more: Partial<ScrubOptions> = {}) => {
+    const gone = new Set<string | number>();
+    return scrubOf(disk, finals, {
+      counts: (file) => !gone.has(file) && !gone.has(6),
+      lose: (name) => gone.add(name),
+      breakUpTo: (seq) => gone.add(seq),
+      ...more,
+    });
+  };
+
+  test('the older snapshot: whatever byte of it has changed, that is told once, and it counts no more', async () => {
+    const books = await standing(seed);
+    const { disk, finals } = books;
+    const path = `${DIRECTORY}/${OLDER}`;
+    const whole = disk.bytesOf(path);
+    for (let at = 0; at < whole.length; at += 7) {
+      disk.put(path, flipped(Buffer.from(whole), at));
+      const { scrub, told, lost, renewed, left } = scrubOf(disk, finals);
+      await scrub.round();
+      expect([lost, renewed, left, scrub.stats.changed]).toEqual([[OLDER], [], [], 1]);
+      expect(told).toEqual([
+        expect.stringMatching(/^snapshot-0*4\.ays has changed on the disk \(.+\)\. A start does not/),
+      ]);
+    }
+    disk.put(path, flipped(Buffer.from(whole), whole.length >> 1));
+    const { scrub, told } = remembering(books);
+    for (let round = 0; round < 3; round++) await scrub.round();
+    expect([told, scrub.stats.changed]).toEqual([[saidOf(OLDER, 'other bytes')], 1]);
+    expect(disk.openFiles).toEqual([]);
+  });
+
+  test('a segment that only the older one needs: whatever byte of it has changed, nothing counts that needs it', async () => {
+    const books = await standing(seed);
+    const { disk, finals, spare } = books;
+    const whole = disk.bytesOf(spare);
+    for (let at = 0; at < whole.length; at += 7) {
+      disk.put(spare, flipped(Buffer.from(whole), at));
+      const { scrub, lost, renewed, left } = scrubOf(disk, finals);
+      await scrub.round();
+      expect([lost, renewed, left, scrub.stats.changed]).toEqual([[6], [], [], 1]);
+    }
+    disk.put(spare, whole.subarray(0, -1));
+    const { scrub, told } = remembering(books);
+    for (let round = 0; round < 3; round++) await scrub.round();
+    const file = spare.slice(DIRECTORY.length + 1);
+    expect([told, scrub.stats.changed]).toEqual([[saidOf(file, `from byte ${SEGMENT_HEADER_BYTES} on`)], 1]);
+  });
+
+  test('the same of one that lies there no more: the older snapshot cannot be gone on from', async () => {
+    const books = await standing(seed);
+    books.disk.put(books.spare, null);
+    const { scrub, told } = remembering(books);
+    for (let round = 0; round < 3; round++) await scrub.round();
+    expect(told).toEqual([saidOf(OLDER, 'the segment with entry 5 is missing')]);
+  });
+
+  test('what counts no more is not read again, and of what others have signed nothing is said', async () => {
+    const { disk, finals, older, spare } = await standing(seed);
+    await takeSnapshot(disk, DIRECTORY, { ...older, seq: 3, parts: [] }, signerOf('another server'));
+    const { scrub, told } = scrubOf(disk, finals);
+    await scrub.round();
+    expect([disk.readdir(DIRECTORY).filter((name) => name.endsWith('.ays')).length, told]).toEqual([3, []]);
+    disk.flip(spare, 100);
+    disk.flip(`${DIRECTORY}/${OLDER}`, 20);
+    const { bytes } = scrub.stats;
+    const blind = scrubOf(disk, finals, { counts: () => false });
+    await blind.scrub.round();
+    const spared = [spare, `${DIRECTORY}/${OLDER}`].reduce((sum, path) => sum + disk.bytesOf(path).length, -108);
+    expect([blind.told, blind.scrub.stats.bytes]).toEqual([[], bytes - spared]);
+  });
+
+  test('may be gone by now, behind a newer snapshot', async () => {
+    const { disk, finals, spare } = await standing(seed);
+    const older = `${DIRECTORY}/${OLDER}`;
+    disk.flip(spare, 100);
+    disk.flip(older, 20);
+    const { scrub, told, lost } = scrubOf(disk, finals, {
+      async rest() {
+        for (const path of [older, spare]) disk.put(path, null);
+      },
+    });
+    await scrub.round();
+    expect([told, lost]).toEqual([[], []]);
+  });
+});
+
+// Whoever was about to put a backup there found a snapshot of entries that it has not, and what it has was removed for that.
+test.each([true, false])(
+  'the segment in use was taken away, others are there: %s. That is told, and nothing is written there',
+  async (areOthers) => {
+    const { disk, finals, segments, spare } = await standing();
+    const file = segments.at(-1)!;
+    const byte = disk.bytesOf(`${DIRECTORY}/${file}`).length;
+    const taken = areOthers ? [file] : [spare.slice(DIRECTORY.length + 1), ...segments];
+    for (const name of taken) disk.put(`${DIRECTORY}/${name}`, null);
+    const before = filesOf(disk);
+    const { scrub, told, renewed, left } = scrubOf(disk, finals, { end: () => ({ file, byte }) });
+    for (let round = 0; round < 3; round++) await scrub.round();
+    expect(told).toEqual([
+      expect.stringMatching(new RegExp(`^${file}, which is written to, is gone .* /proc/\\d+/fd`)),
+    ]);
+    expect([renewed, left, scrub.stats.changed, filesOf(disk)]).toEqual([[], [], 1, before]);
+  },
+);
 
 test.each([
   ['open', 'EROFS'],
@@ -348,16 +490,16 @@ test('a part whose memory has changed is not written, whatever the disk has: the
   }
 });
 
-test('a snapshot that is not the newest any more may be gone: nothing is told of it', async () => {
+test('a snapshot that is not the newest any more may be gone: nothing is told of it, and no other asked for', async () => {
   for (const spoil of [() => null, (bytes: Buffer) => flipped(bytes, 20)]) {
     const { disk, finals } = await standing();
     disk.put(own, spoil(disk.bytesOf(own)));
     // Taken meanwhile.
     const later = 'snapshot-00000000000000000008.ays';
     const names = [NEWEST, later];
-    const { scrub, told, renewed } = scrubOf(disk, finals, { newest: () => names.shift() ?? later });
+    const { scrub, lost, renewed } = scrubOf(disk, finals, { newest: () => names.shift() ?? later });
     await scrub.round();
-    expect([told, renewed]).toEqual([[], []]);
+    expect([lost, renewed]).toEqual([disk.exists(own) ? [NEWEST] : [], []]);
   }
 });
 
