@@ -172,6 +172,54 @@ describe('snapshots that another key has signed, or that are not whole', () => {
   });
 });
 
+// All snapshots and segments there are were asked for: no copy could be begun until an entry came, and a snapshot behind it.
+test.each([
+  'the older snapshot',
+  'a segment that only that needs',
+  'a segment that the newest needs',
+  'the segment in use',
+])('a copy can be begun of books of which the disk has changed %s, once that is found', async (which) => {
+  const house = await lived('pruned');
+  for (let n = 0; n < 2; n++) {
+    for (let m = 0; m < 8; m++) await moves(house, `${n}-${m}`);
+    await house.takeSnapshot();
+  }
+  for (let m = 0; m < 8; m++) await moves(house, `2-${m}`);
+  const { disk, journal } = house;
+  const named = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+  const [[older, newest], segments] = [named('snapshot-'), named('journal-')] as [[string, string], string[]];
+  const behind = segments.findLast((name) => segmentSeq(name) <= snapshotSeq(newest))!;
+  const file = {
+    'the older snapshot': older,
+    'a segment that only that needs': segments[1]!,
+    'a segment that the newest needs': behind,
+    'the segment in use': journal.end!.file,
+  }[which]!;
+  expect([segments[1]! < behind, behind < journal.end!.file]).toEqual([true, true]);
+  const { url, followers } = await showTo({ disk, directory: DIRECTORY, journal });
+  disk.flip(
+    join(DIRECTORY, file),
+    which === 'the segment in use' ? 100 : disk.bytesOf(join(DIRECTORY, file)).length >> 1,
+  );
+  await expect(followOnce(new FakeDisk(1), url)).rejects.toThrow();
+  await house.kept.scrub!.round();
+  await house.quiet();
+  for (const lost of house.lost)
+    if (typeof lost === 'string') followers.lostSnapshot(lost);
+    else followers.brokenUpTo(lost);
+  const [early, copy] = [new FakeDisk(1), new FakeDisk(1)];
+  if (which === 'the segment in use') {
+    await expect(followOnce(early, url)).rejects.toThrow(/behind what has changed .* no entry has come yet/);
+    expect(early.readdir(COPY).filter((name) => /^(snapshot|journal|part)/.test(name))).toEqual([]);
+    await moves(house, 'behind');
+  }
+  await followOnce(copy, url);
+  const start = journalStart(copy, COPY);
+  const read = readJournal(copy, COPY, start, { verifyFrame: verifyHash, onEntry() {} });
+  expect([read.position.seq, read.torn]).toEqual([journal.position.seq, null]);
+  expect(differencesOf(booksIn(copy).state, house.state)).toEqual([]);
+});
+
 describe('what comes for a copy', () => {
   const part = 'part-pages-0';
   const partIn = (disk: Disk) => disk.readdir(COPY).filter((name) => name.startsWith(part));

@@ -1,6 +1,8 @@
 /** What a running server does where the disk has changed what a start would read; see src/snapshots.ts. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { MemorySizes } from '../../src/core/state.ts';
+import { segmentSeq } from '../../src/storage/format.ts';
+import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { filesOf } from '../storage/kit.ts';
 import { DIRECTORY, House, recoverFrom } from './house.ts';
@@ -192,4 +194,90 @@ test('a part that could not be written anew is by the next snapshot, which a sta
   expect(disk.bytesOf(part).equals(whole)).toBe(true);
   disk.inject({ call: 'write', code: 'ENOSPC' });
   await expect(house.takeSnapshot(), 'nothing has changed any more').rejects.toThrow('ENOSPC');
+});
+
+/** A house with two snapshots and entries behind them, which takes no more by itself: what lies there, and a segment that only the older needs. */
+async function fallenBackOn() {
+  const disk = new FakeDisk(1);
+  const house = await House.open(disk, { world: freshWorld(), segmentBytesMax: 1000 });
+  const step = chance(5);
+  const act = async () => {
+    for (let n = 0; n < 20; n++) step(house);
+    await house.quiet();
+  };
+  await live(house, SCRIPT);
+  await house.takeSnapshot();
+  await act();
+  await house.takeSnapshot();
+  await act();
+  const named = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+  const snapshots = () => named('snapshot-');
+  const [older, newest] = snapshots() as [string, string];
+  const [spare, next] = named('journal-') as [string, string];
+  expect(segmentSeq(next)).toBeLessThanOrEqual(snapshotSeq(newest) + 1);
+  const round = async () => {
+    await house.kept.scrub!.round();
+    await house.quiet();
+  };
+  return { house, disk, act, round, snapshots, named, older, newest, spare, brokenUpTo: segmentSeq(next) - 1 };
+}
+
+const spoil = (disk: FakeDisk, name: string) => disk.flip(path(name), disk.bytesOf(path(name)).length >> 1);
+
+describe.each(['the older snapshot', 'a segment that only that needs'])('%s has changed', (which) => {
+  const isSnapshot = which === 'the older snapshot';
+
+  test('that is told once, nothing is written for it, and it goes with the next snapshot', async () => {
+    const { house, disk, act, round, snapshots, named, older, newest, spare, brokenUpTo } = await fallenBackOn();
+    const file = isSnapshot ? older : spare;
+    spoil(disk, file);
+    const [before, told] = [filesOf(disk), house.told.length];
+    for (let n = 0; n < 4; n++) await round();
+    expect(house.told.slice(told)).toEqual([expect.stringContaining(`${file} has changed on the disk`)]);
+    expect([house.lost, filesOf(disk)]).toEqual([[isSnapshot ? older : brokenUpTo], before]);
+    await act();
+    await house.takeSnapshot();
+    expect(snapshots()).toEqual([newest, house.kept.newest]);
+    expect(named('journal-')).not.toContain(file);
+    disk.crash();
+    expect(recoverFrom(disk).state.log.length).toBe(house.state.log.length);
+  });
+
+  // It stood, so what is newer and of no use went; and with it all that the journal has behind it.
+  test('of that, and of the newest, neither goes for the other', async () => {
+    const { house, disk, act, round, snapshots, older, newest, spare } = await fallenBackOn();
+    spoil(disk, isSnapshot ? older : spare);
+    await round();
+    const journal = () => disk.readdir(DIRECTORY).filter((name) => name.startsWith('journal-'));
+    const segments = journal();
+    spoil(disk, newest);
+    await round();
+    expect(house.snapshots).toBe(3);
+    expect([snapshots(), journal()]).toEqual([[older, newest, house.kept.newest], segments]);
+    const third = house.kept.newest;
+    await act();
+    await house.takeSnapshot();
+    expect(snapshots()).toEqual([third, house.kept.newest]);
+  });
+});
+
+test('the segment in use has changed, and is left: the snapshots before that cannot be gone on from, and it is told once', async () => {
+  const { house, round, newest } = await fallenBackOn();
+  flipInUse(house);
+  await round();
+  const [told, { file }] = [house.told.length, house.journal.end!];
+  expect(house.kept.newest).not.toBe(newest);
+  expect(house.lost).toEqual([segmentSeq(file) - 1]);
+  for (let n = 0; n < 3; n++) await round();
+  expect([house.told.length, house.snapshots, house.kept.scrub!.stats.changed]).toEqual([told, 3, 1]);
+});
+
+test('the segment in use was taken away: an idle server says so once, goes on, and leaves all as it is', async () => {
+  const { house, disk, round } = await fallenBackOn();
+  const { file } = house.journal.end!;
+  disk.unlink(path(file));
+  const before = filesOf(disk);
+  for (let n = 0; n < 3; n++) await round();
+  expect(house.told.filter((text) => text.includes('is gone from the directory')).length).toBe(1);
+  expect([house.fatals, house.snapshots, filesOf(disk)]).toEqual([[], 2, before]);
 });

@@ -108,6 +108,8 @@ export class House {
   readonly fatals: Error[] = [];
   /** What `defect` was. */
   readonly defects: Error[] = [];
+  /** Snapshots that are of no use any more, and up to which entries the journal is not. */
+  readonly lost: (string | number)[] = [];
   readonly kept: Snapshots;
 
   /** A server that has recovered and has its default ledger `main`. Throws PowerCut where the power goes before. */
@@ -141,8 +143,8 @@ export class House {
       rest: async () => {},
       request: () => this.engine.requestSnapshot(),
       beginSegment: (done) => this.engine.beginSegment(done),
-      lost: () => {},
-      broken: () => {},
+      lost: (file) => void this.lost.push(file),
+      broken: (seq) => void this.lost.push(seq),
       tell: (text) => void this.told.push(text),
     });
     this.engine = new Engine({

@@ -6,6 +6,7 @@
 import { finalParts } from '../../src/core/dump.ts';
 import { BLOCK_BYTES } from '../../src/storage/disk.ts';
 import { rememberedPart } from '../../src/storage/final-parts.ts';
+import { segmentSeq } from '../../src/storage/format.ts';
 import { JOURNAL_START } from '../../src/storage/journal.ts';
 import { neededSegments } from '../../src/storage/segments.ts';
 import { partName, snapshotSeq } from '../../src/storage/snapshot-format.ts';
@@ -50,6 +51,7 @@ export class Rot {
     const { loop, disk, tell } = this.#world;
     if (this.#dice.chance(0.5)) return;
     if (this.#dice.chance(0.3)) return this.#sufferInJournal(host);
+    if (this.#dice.chance(0.3)) return this.#sufferBehind(host);
     const file = this.#pick(host);
     if (file === null) return;
     const path = `${DIRECTORY}/${file}`;
@@ -108,6 +110,39 @@ export class Rot {
     }
     this.#gone.push(() => disk.exists(path) && disk.bytesOf(path)[at] !== byte && disk.flip(path, at));
     this.#world.gone(path)[at]! ^= 1;
+  }
+
+  /** The same to what a start would only fall back on: that is told once, and copies are given nothing any more that needs it. */
+  async #sufferBehind(host: Host): Promise<void> {
+    const { disk, tell } = this.#world;
+    const { newest, scrub } = host.snapshots;
+    if (newest === null) return;
+    const needed = neededSegments(disk, DIRECTORY, { ...JOURNAL_START, seq: snapshotSeq(newest) })[0]?.file ?? '';
+    const isSegment = (name: string) => segmentSeq(name) > 0;
+    const isSpare = (name: string) => (isSegment(name) ? name < needed : snapshotSeq(name) >= 0 && name < newest);
+    const there = disk.readdir(DIRECTORY).filter((name) => isSpare(name) && host.isGiven(name));
+    if (there.length === 0) return;
+    const file = this.#dice.pick(there);
+    const path = `${DIRECTORY}/${file}`;
+    const at = this.#dice.below(disk.bytesOf(path).length);
+    tell(`rot: ${file}, which no start needs, is flipped at ${at}`);
+    const byte = disk.bytesOf(path)[at];
+    disk.flip(path, at);
+    const { stats } = scrub!;
+    const { changed } = stats;
+    await this.#look(host);
+    // Behind a newer snapshot it may be gone.
+    const isJudged = () => host.isUp && disk.exists(path) && !this.#world.isFaulty();
+    if (isJudged()) must(stats.changed > changed, `${file} has changed, and nobody says so`);
+    if (isJudged()) must(!host.isGiven(file), `${file} has changed, and copies are given it`);
+    const told = stats.changed;
+    await this.#look(host);
+    if (host.isUp && !this.#world.isFaulty()) must(stats.changed === told, `that ${file} has changed is told again`);
+    const mend = () => disk.exists(path) && disk.bytesOf(path)[at] !== byte && disk.flip(path, at);
+    mend();
+    if (disk.exists(path)) return;
+    this.#gone.push(mend);
+    if (isSegment(file)) this.#world.gone(path)[at]! ^= 1;
   }
 
   /** The server looks once through its own; resolves when that is over, or the process. */

@@ -54,6 +54,7 @@ const NAME_BYTES_MAX = 1024;
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 const WENT = 'files of its books went while they were copied';
+const NO_ENTRY = 'behind what has changed on the disk there no entry has come yet: a copy can be begun when one has';
 
 /** What came of asking for more. */
 type Step = 'more' | 'nothing';
@@ -192,6 +193,8 @@ export class Copy {
     for (const name of segments.toReversed()) {
       if (!(await this.#leadsOn(name))) await this.#fetchSegment(source, name);
     }
+    // By itself a snapshot is no copy, and nothing tells yet whether it is of these books.
+    if (snapshots.length > 0 && listSegments(this.#disk, this.directory).length === 0) throw new AwayError(NO_ENTRY);
     for (const name of snapshots) await this.#fetchSnapshot(source, name);
     if (!this.#isWhole()) throw new AwayError(WENT);
     this.#readEnd();
