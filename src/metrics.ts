@@ -213,13 +213,13 @@ const METRICS: readonly Metric[] = [
   {
     type: 'counter',
     name: 'ayni_scrubbed_bytes_total',
-    help: 'What of the newest snapshot and the journal behind it was read again since the start',
+    help: 'What of the snapshots and the journal was read again since the start',
     tell: ({ snapshots }) => snapshots.scrub?.stats.bytes ?? 0,
   },
   {
     type: 'counter',
     name: 'ayni_scrub_changed_total',
-    help: 'How often a part, the newest snapshot or a segment was found to have been changed by the disk',
+    help: 'How often a part, a snapshot or a segment was found to have been changed by the disk, or taken away',
     tell: ({ snapshots }) => snapshots.scrub?.stats.changed ?? 0,
   },
   {
