@@ -377,9 +377,9 @@ export class Followers {
   }
 
   /**
-   * This server's snapshots among these names, but for those that it knows to be of no use, or to lead nowhere. What another key has signed is
-   * never removed from beside them, what is damaged not before the next one is taken, and whoever follows would be stopped by
-   * it until then.
+   * This server's snapshots among these names, but for those that it knows to be of no use, or to lead nowhere. What another
+   * key has signed is never removed from beside them, what is damaged not before the next one is taken, and whoever follows
+   * would be stopped by it until then.
    */
   async #ownOf(names: readonly string[]): Promise<string[]> {
     const told: string[] = [];

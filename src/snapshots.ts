@@ -4,7 +4,8 @@
  *
  * What always holds: nothing is written for a snapshot while scrubbing writes, nor beside a journal that others have put in
  * the place of this one; one that was found to have changed, or cannot be gone on from, does not count as kept; as long as
- * something has changed that no snapshot has left behind, memory may be all that is whole: then one that cannot be taken is told of, and ends nobody.
+ * something has changed that a start would read, memory may be all that is whole: then one that cannot be taken is told of,
+ * and ends nobody.
  */
 import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';

@@ -113,7 +113,8 @@ export class Scrub {
 
   /**
    * Goes once through the newest snapshot and all parts that have a file, through the memory of these and the journal, and
-   * through what a start would fall back on; returns how many bytes that were. Rejects with MemoryChangedError, and where the books are another server's by now.
+   * through what a start would fall back on; returns how many bytes that were. Rejects with MemoryChangedError, and where the
+   * books are another server's by now.
    */
   async round(): Promise<number> {
     const { directory, newest, finals } = this.#options;

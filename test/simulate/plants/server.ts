@@ -330,6 +330,12 @@ export const SERVER_PLANTS: Plant[] = [
   ['a newest snapshot that the disk has changed is only told of', [SCRUB, '    renew(name);\n', '']],
   ['a segment that the disk has changed is only told of', [SCRUB, '    leave(file);\n', '']],
   [
+    'what a start would only fall back on is not read again',
+    [SCRUB, 'snapshotSeq(name) < seq && counts(name)', 'snapshotSeq(name) < seq && counts(name) && seq < 0'],
+    [SCRUB, 'isNeeded || counts(file)', 'isNeeded'],
+  ],
+  ['what has changed of that is told of with each look', ['src/snapshots.ts', '    this.#refused.add(name);\n', '']],
+  [
     'a segment in use that the disk has changed is not left for the snapshot',
     ['src/snapshots.ts', 'if (journal.end?.file !== file) request();', 'if (file) request();'],
   ],
