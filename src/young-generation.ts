@@ -47,7 +47,7 @@ export function fitYoungGeneration(): string | null {
  * How large one of V8's two such spaces is by now, mebibytes, a power of two: what is used of it and what is not. Of its size V8
  * counts what it has asked the system for, by Node 25 little more than what is used, and both spaces where both are in use.
  */
-function semiSpaceMib(): number {
+export function semiSpaceMib(): number {
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!;
   // Less what pages take for themselves.
   return 2 ** Math.ceil(Math.log2((young.space_used_size + young.space_available_size) / MIB));
