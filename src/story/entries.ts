@@ -79,7 +79,8 @@ export function readEntry(bytes: Uint8Array): ToldEntry {
   expect(version <= LAST_VERSION, 'an entry of a later format');
   const isFirst = version === 1;
   const hasMore = (type === Type.proof && list.length === 10) || (type === Type.intent && isFirst);
-  expect(version > 0 && list.length === (ELEMENTS[type] ?? 0) + (hasMore ? 1 : 0), ODD);
+  // Of a type that is none there are no elements, and here are more.
+  expect(list.length === (ELEMENTS[type] ?? 0) + (hasMore ? 1 : 0), ODD);
   const moment = momentIn(list[5], isFirst ? 0 : 1000 * secondOf(luid));
   const entry: ToldEntry = {
     luid,
@@ -275,8 +276,7 @@ function unpack(reader: Reader, depth: number): Packed {
 }
 
 function unpackList(reader: Reader, count: number, depth: number): Packed[] {
-  // Each element takes a byte at least.
-  expect(depth < DEPTH_MAX && count <= reader.bytes.length - reader.at, ODD);
+  expect(depth < DEPTH_MAX, ODD);
   const values: Packed[] = [];
   for (let left = count; left > 0; left--) values.push(unpack(reader, depth + 1));
   return values;

@@ -329,12 +329,15 @@ export async function rewritten(
   return copy;
 }
 
-/** What an audit counts of these entries that knows of no frames, as of those that only a snapshot has; it throws what it finds. */
+/**
+ * What an audit counts of these entries that knows of no frames, as of those that only a snapshot has, and before when nothing
+ * more can have been written; it throws what it finds.
+ */
 export async function withoutFrames(
   entries: readonly Entry[],
   key: KeyPair,
   { signedOnly = false } = {},
-): Promise<EntryCounts> {
+): Promise<EntryCounts & { lastMoment: number }> {
   const signatures = new Signatures(0);
   const audit = new EntryAudit({ serverKey: key.public, signatures, hashSeed: 1, otherRules: false, signedOnly });
   for (const [index, entry] of entries.entries()) {
@@ -344,7 +347,7 @@ export async function withoutFrames(
     audit.add({ entry, bytes, place: { file: '', seq: index + 1 } }, entries[index + 1] ?? null, null);
   }
   await signatures.close();
-  return audit.counts;
+  return { ...audit.counts, lastMoment: audit.lastMoment };
 }
 
 /** A copy whose newest snapshot was taken again, whole and signed with `key`, after `lie` had its way with the state. */

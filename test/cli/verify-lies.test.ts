@@ -481,6 +481,14 @@ describe('where frames are gone', () => {
     expect(counts.permitted).toBe(0);
   });
 
+  test('nothing more can have been written before the last intent was decided', async () => {
+    const entries = framesOf(plain).flatMap((frame) => frame.entries);
+    const last = entries.findLast((entry) => isTransfer(entry)) as IntentEntry;
+    last.outcome.moment = last.moment + 5;
+    const { lastMoment } = await withoutFrames(entries.slice(0, entries.indexOf(last) + 1), keyIn(plain));
+    expect(lastMoment).toBe(last.moment + 5);
+  });
+
   test.each([
     ['before it was received', -1],
     ['before what is before it', 999],

@@ -13,12 +13,12 @@ import { Bank, inStatus } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import { issue, makeKit, openLedger, transfer, until } from '../support/kit.ts';
+import { issue, makeKit, openLedger, proofFor, transfer, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { framesOf, keyIn, look, rewritten, withoutFrames } from './books.ts';
 import type { Frames } from './lies.ts';
 
-const [settled, overdue] = [freshDirectory(), freshDirectory()];
+const [settled, overdue, allowed] = [freshDirectory(), freshDirectory(), freshDirectory()];
 
 beforeAll(async () => {
   const server = await startServer({ directory: settled });
@@ -67,6 +67,27 @@ beforeAll(async () => {
   await hook.close();
 });
 
+/** Books that end with a thread that waited for the word of whoever may spend. */
+beforeAll(async () => {
+  const server = await startServer({ directory: allowed });
+  const [owner, spender] = [makeKeys(), makeKeys()];
+  const { data: ledger } = await openLedger(connect(server), owner, {
+    access: [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }],
+  });
+  const client = connect(server, { 'x-ledger': ledger.handle as string });
+  const kit = makeKit(client, owner);
+  const symbol = await kit.symbol();
+  const from = await kit.wallet({ access: [{ action: 'spend', signer: { public: spender.public } }] });
+  await kit.done([issue(from, symbol, 100)]);
+  const over = await kit.wallet({ routes: [{ action: 'forward', target: await kit.wallet() }] });
+  const { body: waits } = await kit.send([transfer(from, over, symbol, 5)]);
+  expect(waits.meta.status).toBe('pending');
+  const proof = proofFor(waits, spender, { moment: new Date().toISOString() });
+  const { body: paid } = await client.post(`/intents/${waits.data.handle}/proofs`, proof);
+  expect(paid.meta.status).toBe('completed');
+  await server.stop();
+});
+
 const isChild = (entry: Entry): entry is IntentEntry =>
   entry.type === EntryType.intent && entry.handle.startsWith('fwd_');
 const threadsIn = (frames: Frames) => frames.filter(({ entries }) => entries.some(isChild));
@@ -92,6 +113,20 @@ test('an intent that a route made is signed by the server once', async () => {
   });
   const what = expect.stringMatching(/^proofs would be /);
   expect((await look(books)).finding).toMatchObject({ kind: 'decided', what });
+});
+
+test('an intent that a route made bears the moment at which the proof came that it follows from, whenever that was decided', async () => {
+  const books = await rewritten(allowed, (frames) => {
+    const frame = threadsIn(frames).at(-1)!;
+    frame.moment += 5;
+    for (const entry of frame.entries) {
+      if ('outcome' in entry) entry.outcome.moment = frame.moment;
+      if (entry.type === EntryType.step) entry.moment = frame.moment;
+    }
+  });
+  const entries = framesOf(books).flatMap((frame) => frame.entries);
+  expect((await look(books)).finding).toBeNull();
+  expect((await withoutFrames(entries, keyIn(books))).permitted).toBe(0);
 });
 
 describe('what other rules decided is one thing', () => {

@@ -248,6 +248,18 @@ describe('a proof', () => {
     for (const after of [0, 1, -1, 100, -40_000])
       expect(proofOf([KEY, RESULT, after]).custom).toBe(saidAt(NOW + 7 + after));
     expect(proofOf([KEY, RESULT, '{"a":1}']).custom).toBe('{"a":1}');
+    // So does one that comes later, by the moment of its own entry.
+    expect(read(ENTRIES.proof!.value.with(7, [KEY, RESULT, -3])).proofs[0]!.custom).toBe(saidAt(NOW + 4));
+  });
+
+  test('is told after those before it, as they stand', () => {
+    const keys = [KEY, Buffer.alloc(32, 9), KEY];
+    for (const name of ['create', 'update', 'drop', 'intent']) {
+      const { value } = ENTRIES[name]!;
+      const proofs = keys.map((key, n): Value => [key, RESULT, `${n}`]);
+      const told = read(value.with(name === 'intent' ? 7 : 8, proofs)).proofs;
+      expect(told.map(({ public: key, custom }) => [key, custom])).toEqual(keys.map((key, n) => [base64(key), `${n}`]));
+    }
   });
 });
 
