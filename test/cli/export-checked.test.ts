@@ -281,6 +281,11 @@ describe.skipIf(!hasPython)('checked by another program', () => {
         altered(good, ['record', 'meta', 'proofs', '4', 'result'], (was: string) => `${was.slice(0, -2)}AA`),
       ],
       ['routed, by a number', altered(story('intents', 'passed-on'), ['record', 'meta', 'routed'], Number)],
+      // Only where a server says that frames are gone, its chain is null.
+      ...[undefined, false, 0, ''].map((chain): [string, string] => [
+        `a chain that is ${chain}`,
+        altered(moody, ['chain'], () => chain),
+      ]),
       // Readers differ in which of two they show.
       ['a record twice', moody.replace('"record":', `"record":${JSON.stringify(done)},"record":`)],
       ['a status twice', moody.replace('"status":"suspended"', '"status":"verified","status":"suspended"')],
@@ -604,6 +609,11 @@ describe.skipIf(!hasPython)('checked by another program', () => {
     moody.record.meta.proofs = [...proofs.slice(0, 2), proofs[4], proofs[3], proofs[2]];
     moody.record.meta.status = 'verified';
     expect(check([JSON.stringify(moody)])).toEqual([{ code: 2, said: unframed }]);
+  });
+
+  test.each([0, -1, 1.5, 2 ** 53, '7', null])('where segments are gone no entry has the number %j', (seq) => {
+    const text = altered(story('wallets', 'ana', pruned), ['entries', '0', 'seq'], () => seq);
+    expect(checkText(text, key)).toMatchObject({ verdict: 'wrong', said: 'NOT PROVEN: entries that are not in order' });
   });
 
   test('its Ed25519 has the rule of ours, its canonical text and its moments are ours', () => {

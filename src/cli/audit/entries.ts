@@ -403,10 +403,12 @@ export class EntryAudit {
     return equalBytes(key, this.#options.serverKey);
   }
 
-  /** Whose rights it has: one of the server's that was sent back gave none that a client had by itself. */
-  #signersOf(entry: Entry, proofs: readonly StoredProof[]): Uint8Array[] {
-    const keys = proofs.map((proof) => proof.public);
-    return this.#beginsBooks(entry) ? keys : keys.filter((key) => !this.#isServers(key));
+  /**
+   * Whose rights it has: a proof of the server's that was sent back gave none that a client had by itself. The first ledger,
+   * which the server signs, needs nobody's: whoever is let in may make ledgers.
+   */
+  #signersOf(proofs: readonly StoredProof[]): Uint8Array[] {
+    return proofs.map((proof) => proof.public).filter((key) => !this.#isServers(key));
   }
 
   /** The entries that today's rules make of what led to this entry, or why they make none. */
@@ -436,7 +438,7 @@ export class EntryAudit {
       return { op: 'delivery', ledger, kind, moment, caller: GRANTED, luid, ...delivery };
     }
     const callerOf = (proofs: readonly StoredProof[]): Caller =>
-      isGranted ? GRANTED : { keys: this.#signersOf(entry, proofs), bearer: null };
+      isGranted ? GRANTED : { keys: this.#signersOf(proofs), bearer: null };
     if (entry.type === EntryType.token) {
       const { handle: id, exp } = entry;
       return { op: 'token', ledger, kind, moment, caller: callerOf([]), luid, id, exp };
