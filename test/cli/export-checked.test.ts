@@ -270,6 +270,7 @@ describe.skipIf(!hasPython)('checked by another program', () => {
       ['proofs in another order', meta(moody, ({ proofs }) => ({ proofs: proofs.toReversed() }))],
       ['a member of a proof', altered(moody, ['record', 'meta', 'proofs', '2'], (was) => ({ ...was, note: 'x' }))],
       ['a member of the record', altered(moody, ['record'], (was) => ({ ...was, approved: true }))],
+      ['a version more', altered(moody, [], (was) => ({ ...was, versions: [...was.versions, was.record] }))],
       ['a member of the story', altered(moody, [], (was) => ({ ...was, status: 'verified' }))],
       ['a member of the head', altered(moody, ['head'], (was) => ({ ...was, ledger: 'main' }))],
       ['a member of the meta of the head', altered(moody, ['head', 'meta'], (was) => ({ ...was, ledger: 'main' }))],

@@ -57,8 +57,9 @@ function isInstalled(name: string): boolean {
 describe('the native library fails: the other one takes its place', () => {
   const rows: [name: string, module: string][] = [
     ['it is not there', "throw new Error('Cannot find module')"],
-    ['it accepts everything', 'return { crypto_sign_verify_detached: () => true, crypto_sign_detached() {} }'],
-    ['it accepts nothing', 'return { crypto_sign_verify_detached: () => false, crypto_sign_detached() {} }'],
+    ['it accepts everything', 'return { ...load(name, ...rest), crypto_sign_verify_detached: () => true }'],
+    ['it accepts nothing', 'return { ...load(name, ...rest), crypto_sign_verify_detached: () => false }'],
+    ['it signs nothing', 'return { ...load(name, ...rest), crypto_sign_detached() {} }'],
     ['it lacks a function', 'return {}'],
     ['it reduces nothing modulo L', 'return { ...load(name, ...rest), crypto_core_ed25519_scalar_reduce: undefined }'],
     ['it derives another key', 'return { ...load(name, ...rest), crypto_sign_seed_keypair() {} }'],
