@@ -250,6 +250,17 @@ describe.skipIf(!hasPython)('checked by another program', () => {
           status: 'completed',
         })),
       ],
+      [
+        'rejected, with what the server said of the same content in another ledger',
+        meta(bad, ({ proofs }) => ({ proofs: [...proofs.slice(0, 2), ...done.meta.proofs.slice(2)] })),
+      ],
+      [
+        'completed, as somebody else than the server says',
+        meta(good, ({ proofs }) => {
+          const { hash } = JSON.parse(good).record;
+          return { proofs: proofs.with(-1, proof(hash, makeKeys(), proofs.at(-1).custom)) };
+        }),
+      ],
       ['a status that another one followed', meta(moody, () => ({ status: 'verified' }))],
       ['a status that none is', meta(moody, () => ({ status: 'Not a status' }))],
       ['a label that stands elsewhere in it', meta(moody, () => ({ labels: ['moody'] }))],
