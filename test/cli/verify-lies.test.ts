@@ -93,6 +93,12 @@ describe("lies that the server's key signs", () => {
       /of another moment than its frame/,
     ],
     [
+      'a moment of clearing, later',
+      (frames) => void pickTransfer(frames).outcome.moment++,
+      'lie',
+      /of another moment than its frame/,
+    ],
+    [
       'the data',
       (frames) => void Object.assign(pickWallet(frames), { data: '{"handle":"mine"}' }),
       'lie',
@@ -199,6 +205,7 @@ describe("lies that the server's key signs", () => {
       /luid is that of another record/,
     ],
     ['a luid of another kind', (frames) => reluid(pickTransfer(frames), 'wlt'), 'lie', /another kind or moment/],
+    ['a luid of the next second', (frames) => ofNextSecond(pickTransfer(frames)), 'lie', /another kind or moment/],
     [
       'no luid',
       (frames) => void Object.assign(pickTransfer(frames), { luid: '$int.!!!!!!!!!!!!!!!!!' }),
@@ -527,6 +534,12 @@ function unsorted(entry: IntentEntry): void {
 
 function reluid(entry: CreateEntry | IntentEntry, prefix: string): void {
   entry.luid = makeLuid(prefix, entry.moment, new Uint8Array(11));
+}
+
+/** The second is told by six digits of it. */
+function ofNextSecond(entry: IntentEntry): void {
+  const next = makeLuid('int', entry.moment + 1000, new Uint8Array(11));
+  entry.luid = next.slice(0, 11) + entry.luid.slice(11);
 }
 
 function drop(frames: Frames, passes: (entry: Entry) => boolean): void {
