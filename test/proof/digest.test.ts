@@ -144,6 +144,14 @@ describe('base64 of keys and signatures', () => {
     ['a character outside the alphabet in the last group', at(signature, 84, '*')],
   ])('no signature: %s', (_, text) => expect(decodeSignature(text)).toBeNull());
 
+  test('a character outside the alphabet is refused in every place', () => {
+    for (const char of ['!', '=', '-', '\u0141']) {
+      for (let index = 0; index < 43; index++) expect(decodePublic(at(key, index, char)), `${index}`).toBeNull();
+      for (let index = 0; index < 86; index++)
+        expect(decodeSignature(at(signature, index, char)), `${index}`).toBeNull();
+    }
+  });
+
   test('every last character but those with unused bits at zero is refused', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
     const taken = [...alphabet].filter((char) => decodePublic(at(key, 42, char)) !== null);
