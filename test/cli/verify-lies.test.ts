@@ -463,6 +463,9 @@ describe('a token that was used', () => {
     ['of another kind', (entry) => Object.assign(entry, { kind: Kind.wallet })],
     ['of another id', (entry) => Object.assign(entry, { handle: hex(sha256('other')) })],
     ['of no id', (entry) => Object.assign(entry, { handle: 'once' })],
+    // Of which there would be another text then, by which it was used again.
+    ['of its id in capitals', (entry) => Object.assign(entry, { handle: entry.handle.toUpperCase() })],
+    ['of its id with more behind it', (entry) => Object.assign(entry, { handle: `${entry.handle}00` })],
     ['of another luid', (entry) => Object.assign(entry, { luid: makeLuid('tkn', entry.moment, new Uint8Array(11)) })],
     ['with the luid of a record', (entry) => Object.assign(entry, { luid: pickWallet(framesOf(plain)).luid })],
   ])('%s', async (_, lie) => {
