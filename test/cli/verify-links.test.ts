@@ -298,6 +298,21 @@ describe('changed by somebody who holds the key', () => {
     }
   });
 
+  test('a delivery of what was given up before another event of the same entry is the next round of that', async () => {
+    const directory = await rewritten(plain, (frames) => {
+      const { lost, last, behind } = giveUp(frames);
+      const entries = frames.flatMap((frame) => frame.entries);
+      const { luid: told, moment } = entries[lost.seq - 1]!;
+      const made = entries.filter(({ type }) => type === EntryType.create || type === EntryType.intent);
+      const index = 1 - lost.index;
+      const event = `evt_${shortHash(`${told} ${lost.seq} ${index}`)}`;
+      const other = { ...lost, index, luid: luidOfDelivery(made[lost.row]!.luid, event, moment) };
+      for (const note of [other, { ...lost, luid: behind(lost.luid) }])
+        last.entries.push({ ...note, moment: last.moment });
+    });
+    expect((await look(directory)).finding).toBeNull();
+  });
+
   test('a delivery by the name that builds up to 0.3.0 gave it, behind one by a name of today', async () => {
     for (const isOld of [true, false]) {
       const directory = await rewritten(plain, (frames) => {

@@ -13,6 +13,7 @@ import {
   fillFrame,
   SEGMENT_HEADER_BYTES,
   sealFrame,
+  writeSegmentHeader,
 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { JOURNAL_START, Journal, type JournalPosition } from '../../src/storage/journal.ts';
@@ -332,6 +333,27 @@ describe('segments', () => {
     const renamed = diskWith(second!, null);
     renamed.put(`${DIRECTORY}/journal-00000000000000000099.ayj`, files.get(second!)!);
     expect(outcome(renamed)).toBeInstanceOf(DamageError);
+  });
+
+  test('one with nothing but a header is damage where that is of another entry than its name, or of another journal', () => {
+    const { chain } = recover(diskWith('', null)).position;
+    const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    const withLast = (named: number, stated: number, before = chain) => {
+      writeSegmentHeader(header, stated, before, FORMAT_VERSION);
+      const disk = diskWith('', null);
+      disk.put(`${DIRECTORY}/journal-${String(named).padStart(20, '0')}.ayj`, header);
+      return disk;
+    };
+    const next = entries.length + 1;
+    expect(readFrames(withLast(next, next)).read).toEqual(entries);
+    expect(outcome(withLast(next, next + 1))).toMatchObject({
+      byte: 0,
+      what: `the header of the segment with entry ${next + 1}`,
+    });
+    const continues = outcome(withLast(next, next, new Uint8Array(32)));
+    expect(continues).toMatchObject({ byte: 0, what: 'does not continue the frame before it' });
+    const belongs = `begins with entry ${next + 1} where ${next} belongs`;
+    expect(outcome(withLast(next + 1, next + 1))).toMatchObject({ byte: 0, what: belongs });
   });
 
   test.each([0, 1, 55])(
