@@ -127,6 +127,15 @@ describe('a prepared intent', () => {
     expect(money(books, 'b')).toEqual([5, 0, 0]);
   });
 
+  test('may break no limit when it is aborted: what it has set aside counts still', () => {
+    const books = fresh();
+    books.intent(issue('a', 10), limit('a', 'maxBalance', 10));
+    const held = prepare(books, transfer('a', 'b', 4));
+    expect(books.intent(issue('a', 1)).outcome.reason).toBe('core.limit-exceeded');
+    prove(books, held, { action: 'abort' });
+    expect(money(books, 'a')).toEqual([10, 0, 0]);
+  });
+
   test('below zero: no more is to come than can be told exactly, though all of it together could', () => {
     const books = fresh();
     books.intent(limit('b', 'minBalance', -100));

@@ -168,6 +168,14 @@ describe('forward', () => {
     expectNothingHeld(books);
   });
 
+  test('what a wallet passes on does not count towards what it must keep', () => {
+    const books = fresh({ c: [{ action: 'forward', target: 'd' }] });
+    books.intent(limit('c', 'minBalance', 5));
+    expect(reasonsOf(send(books, [transfer('a', 'c', 40)]))).toEqual(['core.limit-exceeded', 'core.limit-exceeded']);
+    expect(balances(books, 'a', 'c', 'd')).toEqual([100, 0, 0]);
+    expectNothingHeld(books);
+  });
+
   test.each<[string, Record<string, Route[]>]>([
     ['to itself', { c: [{ action: 'forward', target: 'c' }] }],
     ['in a ring', { c: [{ action: 'forward', target: 'e' }], e: [{ action: 'forward', target: 'c' }] }],
