@@ -156,6 +156,18 @@ test('noise or old bytes behind the last frame, or among the zeros there: cut', 
   }
 });
 
+test('bytes before the last frame are damage, and that is not cut off with them', () => {
+  const content = files.get(last.file)!;
+  for (const fill of [0, 1]) {
+    for (const size of [1, 7, 512]) {
+      const [before, behind] = [content.subarray(0, last.byte), content.subarray(last.byte)];
+      const disk = diskWith(last.file, Buffer.concat([before, Buffer.alloc(size, fill), behind]));
+      const what = `no whole frame, but one follows at byte ${last.byte + size}`;
+      expect(outcome(disk)).toMatchObject({ file: last.file, byte: last.byte, what });
+    }
+  }
+});
+
 test('a frame that was spoilt is damage where one was begun behind it, however little came to be of that', () => {
   const [spoilt, begun] = [spans.at(-2)!, last];
   expect(begun.file).toBe(spoilt.file);
