@@ -459,8 +459,12 @@ describe('waiting', () => {
   test('never ends a prepared intent', () => {
     const books = Books.open({ 'intent.expiryThresholdMinutes': 1 });
     books.symbols('usd').wallets('a');
-    prepare(books, issue('a', 1));
-    expect([...stepsDue(books.state, MIDNIGHT + 1e12)]).toEqual([]);
+    const held = prepare(books, issue('a', 1));
+    books.moment = MIDNIGHT + 1e12;
+    expect([...stepsDue(books.state, books.moment)]).toEqual([]);
+    // Nor does the word that it waits for come too late.
+    prove(books, held, { action: 'commit' });
+    expect(statusOf(books, held)).toBe('completed');
   });
 });
 

@@ -11,7 +11,7 @@ import {
   unpackManifest,
 } from '../../src/storage/snapshot-format.ts';
 import type { FakeDisk } from './fake-disk.ts';
-import { DIRECTORY, signerOf } from './kit.ts';
+import { DIRECTORY, readInFull, signerOf } from './kit.ts';
 import { contentAt, fresh, noise, part, read, START, take } from './snapshots.ts';
 
 describe('a spoilt newest one is passed over, with the reason', () => {
@@ -160,6 +160,13 @@ describe('a spoilt newest one is passed over, with the reason', () => {
       }
     },
   );
+
+  test('a mistake of ours while one is looked at is told, and none is passed over for it', () => {
+    const verify = () => {
+      throw new Error('a mistake of ours');
+    };
+    expect(() => readInFull(spoilt('', null), DIRECTORY, verify)).toThrow('a mistake of ours');
+  });
 
   test('none whole: none, and all are named', () => {
     const disk = fresh();
