@@ -272,6 +272,9 @@ test.each(['commit', 'abort'])(
       say(bob, intent);
       expect(statuses()).toEqual(['prepared', 'prepared']);
     }
+    // Nor does who may do so to what began it alone, by way of what the server passes on.
+    say(boss, intents[1]!);
+    expect(statuses()).toEqual(['prepared', 'prepared']);
     say(boss, intents[0]!);
     const end = action === 'commit' ? 'completed' : 'rejected';
     expect(statuses()).toEqual([end, end]);
