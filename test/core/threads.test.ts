@@ -701,14 +701,16 @@ describe('bridges in a thread', () => {
     books.create(Kind.wallet, { handle: 'out', bridge: 'bank' }, 2);
     const value = { handle: 't', claims: [issue('out', 5)] };
     const [intent] = intentsIn(books.create(Kind.intent, value, 2, GRANTED) as Entry[]);
-    const by = (signer: Uint8Array) => {
-      const custom = JSON.stringify({ handle: leg(intent!), status: 'prepared' });
+    const by = (signer: Uint8Array, status = 'prepared') => {
+      const custom = JSON.stringify({ handle: leg(intent!), status });
       const proof = { public: signer, result: new Uint8Array(64).fill(signer[0]!), custom };
       const caller = { keys: [signer], bearer: null };
       const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller } as const;
       return books.do({ op: 'proof', ...base, luid: intent!.luid, hash: intent!.hash, proof });
     };
     expect(by(new Uint8Array(32).fill(4))).toMatchObject({ reason: 'auth.forbidden' });
+    // What no bridge reports is a proof as any other.
+    expect(by(new Uint8Array(32).fill(5), 'seen')).toMatchObject([{ type: EntryType.proof, status: null }]);
     const steps = (by(key) as Entry[]).filter((entry): entry is StepEntry => entry.type === EntryType.step);
     expect(steps.flatMap((step) => step.outcome.steps)).toEqual(['prepared', 'committed']);
   });
