@@ -3,7 +3,7 @@
  * reads rules as they stand agrees.
  */
 import { describe, expect, test } from 'vitest';
-import { EVERY_ROW, mayEnter, NO_ROW, NOBODY } from '../../src/core/access/index.ts';
+import { EVERY_ROW, isAllowed, isGranted, mayEnter, NO_ROW, NOBODY, proofTarget } from '../../src/core/access/index.ts';
 import { isPart } from '../../src/core/access/matchers.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { ASKERS, ledger, type Row } from './access-kit.ts';
@@ -11,6 +11,7 @@ import { allowed } from './access-model.ts';
 import { POLICIES_TABLE } from './access-policies-table.ts';
 import { RULES_TABLE } from './access-rules-table.ts';
 import { type Asker, textOf, World } from './access-world.ts';
+import { Books } from './books.ts';
 
 const TABLE = [...RULES_TABLE, ...POLICIES_TABLE];
 
@@ -101,5 +102,31 @@ describe('the table', () => {
   });
   test('has more than a thousand decisions', () => {
     expect(TABLE.length * Object.keys(ASKERS).length).toBeGreaterThan(1000);
+  });
+});
+
+describe('a ledger beside an open one', () => {
+  /** The open one has the number 1, and was asked before. */
+  const beside = (...access: object[]) => {
+    const books = Books.open().wallets('a');
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    const { state } = books;
+    expect(isAllowed(state, 1, 'update', Kind.wallet, NO_ROW, NOBODY)).toBe(true);
+    return { state, row: state.ledgers[2]!.row };
+  };
+
+  test('is changed by nobody who has no right in it, though they ask in the open one', () => {
+    const { state, row } = beside({ action: 'access', record: 'any' });
+    for (const target of [Kind.ledger, proofTarget(Kind.ledger)]) {
+      expect(isAllowed(state, 1, 'update', target, row, NOBODY)).toBe(false);
+      expect(isGranted(state, 1, 'update', target, row, NOBODY)).toBe(false);
+    }
+  });
+
+  test('opens its gate to no token of the open one', () => {
+    const { state, row } = beside({ action: 'access', record: 'any', bearer: { sub: 'desk' } });
+    const bearer = { iss: 'desk', sub: 'desk', key: new Uint8Array(32), hsh: false };
+    const isIn = (aud: string) => mayEnter(state, 1, Kind.ledger, row, { keys: [], bearer: { ...bearer, aud } });
+    expect([isIn('main'), isIn('closed')]).toEqual([false, true]);
   });
 });

@@ -117,6 +117,18 @@ describe('a missing permission', () => {
     },
   );
 
+  test.each(['$record', '$ledger'])('comes by an owner (%s), though hundreds of strangers have agreed', (whose) => {
+    const { books, waiting } = waitForBoth();
+    const owner = new Uint8Array(32).fill(7);
+    books.update(Kind.wallet, 'b', { handle: 'b', access: [{ action: 'spend', signer: { [whose]: 'owner' } }] }, 2);
+    for (let n = 0; n < 300; n++) {
+      const key = createHash('sha256').update(`stranger ${n}`).digest();
+      expect(sign(books, waiting, key, null)).toBe('pending');
+    }
+    expect(sign(books, waiting, ana, null)).toBe('pending');
+    expect(sign(books, waiting, owner, null)).toBe('completed');
+  });
+
   test.each(['created', 'pending', 'prepared', 'committed', 'completed'])('comes with the status %s', (status) => {
     const { books, waiting } = waitForBoth();
     expect(sign(books, waiting, ana, { status })).toBe('pending');
