@@ -3,8 +3,18 @@
  * reads rules as they stand agrees.
  */
 import { describe, expect, test } from 'vitest';
-import { EVERY_ROW, isAllowed, isGranted, mayEnter, NO_ROW, NOBODY, proofTarget } from '../../src/core/access/index.ts';
+import {
+  EVERY_ROW,
+  GRANTED,
+  isAllowed,
+  isGranted,
+  mayEnter,
+  NO_ROW,
+  NOBODY,
+  proofTarget,
+} from '../../src/core/access/index.ts';
 import { isPart } from '../../src/core/access/matchers.ts';
+import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { ASKERS, ledger, type Row } from './access-kit.ts';
 import { allowed } from './access-model.ts';
@@ -129,4 +139,48 @@ describe('a ledger beside an open one', () => {
     const isIn = (aud: string) => mayEnter(state, 1, Kind.ledger, row, { keys: [], bearer: { ...bearer, aud } });
     expect([isIn('main'), isIn('closed')]).toEqual([false, true]);
   });
+});
+
+describe('the rules of a record that names a policy', () => {
+  const policy = (action: string) => ({ handle: 'p', schema: 'access', record: 'wallet', values: [{ action }] });
+  /** Two ledgers that have a policy of one name, and a wallet with one list of rules: by these actions of the policies. */
+  const twoLedgers = (...actions: [string, string]) => {
+    const books = new Books();
+    const { state } = books;
+    for (const [n, action] of actions.entries()) {
+      const access = [{ action: { $in: ['access', 'create'] }, record: 'any' }];
+      books.create(Kind.ledger, { handle: `l${n}`, access }, 0);
+      books.create(Kind.policy, policy(action), n + 1, GRANTED);
+      books.create(Kind.wallet, { handle: 'w', access: [{ policy: 'p' }] }, n + 1, GRANTED);
+    }
+    const mayChange = () =>
+      [1, 2].map((ledger) => {
+        const row = findHandle(state, ledger, Kind.wallet, 'w');
+        return isGranted(state, ledger, 'update', Kind.wallet, row, NOBODY);
+      });
+    return { books, mayChange };
+  };
+
+  test('are by the policy of its own ledger', () => {
+    expect(twoLedgers('update', 'read').mayChange()).toEqual([true, false]);
+    expect(twoLedgers('read', 'update').mayChange()).toEqual([false, true]);
+  });
+
+  test('are by the policy as it is now', () => {
+    const { books, mayChange } = twoLedgers('update', 'read');
+    expect(mayChange()).toEqual([true, false]);
+    books.update(Kind.policy, 'p', policy('read'), 1);
+    books.update(Kind.policy, 'p', policy('update'), 2);
+    expect(mayChange()).toEqual([false, true]);
+  });
+});
+
+test('the rules of a record say nothing of one of another kind, as which it is asked for', () => {
+  const books = new Books();
+  const access = [{ action: { $in: ['access', 'create'] }, record: 'any' }];
+  books.create(Kind.ledger, { handle: 'main', access }, 0);
+  books.create(Kind.wallet, { handle: 'w', access: [{ action: 'update' }] }, 1, GRANTED);
+  const row = findHandle(books.state, 1, Kind.wallet, 'w');
+  const mayChange = (kind: Kind) => isGranted(books.state, 1, 'update', kind, row, NOBODY);
+  expect([mayChange(Kind.wallet), mayChange(Kind.symbol)]).toEqual([true, false]);
 });
