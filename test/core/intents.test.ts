@@ -99,6 +99,9 @@ describe('a prepared intent', () => {
     [{ action: 'commit', status: 'on-hold' }, 'prepared', [6, 4, 0], [0, 0, 4]],
     [{ action: 'abort', status: 'rejected' }, 'rejected', [10, 0, 0], [0, 0, 0]],
     [{ status: 'nonsense' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    // What is said of something else is no word to it.
+    [{ handle: 'cre_other.0', status: 'committed' }, 'prepared', [6, 4, 0], [0, 0, 4]],
+    [{ handle: 'deb_other.0', status: 'aborted' }, 'prepared', [6, 4, 0], [0, 0, 4]],
     [{}, 'prepared', [6, 4, 0], [0, 0, 4]],
   ])('with the proof %j is %s', (custom, status, a, b) => {
     const books = fresh();

@@ -30,9 +30,12 @@ describe('an answer', () => {
     const text = answerOf('{"handle":"ana"}', sealed, other);
     const whole = JSON.parse(text);
     const beside = [proof(whole.hash, makeKeys()), proof(whole.hash, keys, { ...sealed, luid: other })];
-    const texts = beside.map((one) =>
-      JSON.stringify({ ...whole, meta: { ...whole.meta, proofs: [...whole.meta.proofs, one] } }),
-    );
+    // Of a record's proofs those of clients come first.
+    const orders = beside.flatMap((one) => [
+      [...whole.meta.proofs, one],
+      [one, ...whole.meta.proofs],
+    ]);
+    const texts = orders.map((proofs) => JSON.stringify({ ...whole, meta: { ...whole.meta, proofs } }));
     for (const each of [text, ...texts])
       expect(checkText(each, keys.public).said).toBe('NOT PROVEN: the server signed it as another record');
   });
