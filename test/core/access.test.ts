@@ -184,3 +184,18 @@ test('the rules of a record say nothing of one of another kind, as which it is a
   const mayChange = (kind: Kind) => isGranted(books.state, 1, 'update', kind, row, NOBODY);
   expect([mayChange(Kind.wallet), mayChange(Kind.symbol)]).toEqual([true, false]);
 });
+
+test('who may change such records alone as pass a filter makes no other of one', () => {
+  const books = new Books();
+  const access = [{ action: { $in: ['access', 'create'] }, record: 'any' }, { policy: 'low' }];
+  books.create(Kind.ledger, { handle: 'main', access }, 0);
+  const filter = { 'data.custom.class': 'low' };
+  const low = { handle: 'low', schema: 'access', record: 'wallet', values: [{ action: 'update' }], filter };
+  books.create(Kind.policy, low, 1, GRANTED);
+  const made = (kind: string) => ({ handle: 'w', custom: { class: kind } });
+  books.create(Kind.wallet, made('low'), 1, GRANTED);
+  const row = findHandle(books.state, 1, Kind.wallet, 'w');
+  const mayMake = (kind: string) =>
+    isAllowed(books.state, 1, 'update', Kind.wallet, row, NOBODY, books.command(Kind.wallet, made(kind)));
+  expect([mayMake('low'), mayMake('high')]).toEqual([true, false]);
+});

@@ -435,6 +435,19 @@ test('what is due in several ledgers ends in the order it came, after a start fr
   }
 });
 
+test('each limit of a wallet has the moment at which it was set last', () => {
+  const books = fresh();
+  const set = (metric: 'minBalance' | 'maxBalance') => {
+    books.moment += 1000;
+    books.intent(limit('a', metric, 5));
+    const [slot, { balances }] = [slotOf(books, 'a'), books.state];
+    return [0, 1].map((number) => (balances.limitMoment(slot, number) - MIDNIGHT) / 1000);
+  };
+  expect(set('minBalance')[0]).toBe(1);
+  expect(set('maxBalance')).toEqual([1, 2]);
+  expect(set('minBalance')).toEqual([3, 2]);
+});
+
 describe('waiting', () => {
   /** Makes a pending intent of `moment`, as one whose permission is missing. */
   function wait(state: State, row: number, moment: number): void {
