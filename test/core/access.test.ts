@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import {
   EVERY_ROW,
   GRANTED,
+  grantingRules,
   isAllowed,
   isGranted,
   mayEnter,
@@ -198,4 +199,14 @@ test('who may change such records alone as pass a filter makes no other of one',
   const mayMake = (kind: string) =>
     isAllowed(books.state, 1, 'update', Kind.wallet, row, NOBODY, books.command(Kind.wallet, made(kind)));
   expect([mayMake('low'), mayMake('high')]).toEqual([true, false]);
+});
+
+test('no rule of a ledger grants anything to a token of another one', () => {
+  const books = new Books();
+  const access = [{ action: 'update', record: 'wallet', bearer: { sub: 'desk' } }];
+  books.create(Kind.ledger, { handle: 'main', access }, 0);
+  const bearer = { iss: 'desk', sub: 'desk', key: new Uint8Array(32), hsh: false };
+  const rulesFor = (aud: string) =>
+    grantingRules(books.state, 1, 'update', Kind.wallet, EVERY_ROW, { keys: [], bearer: { ...bearer, aud } });
+  expect([rulesFor('main').length, rulesFor('other').length]).toEqual([1, 0]);
 });
