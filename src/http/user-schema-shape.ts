@@ -34,6 +34,7 @@ const CODE_MAX = 600;
 /** Members by which a node tells the validator its cost; nobody may bring them. */
 export const COST = 'ayni-cost';
 export const KEYS_COST = 'ayni-keys-cost';
+export const ITEMS_COST = 'ayni-items-cost';
 
 type Schema = Record<string, unknown>;
 type Place = 'same' | 'below' | 'nowhere';
@@ -98,6 +99,8 @@ const LOOKS_AT_KEYS = [
   'minProperties',
   'maxProperties',
 ] as const;
+/** Each of these is applied to all items of a list; `false` has no node of its own that would cost. */
+const LOOKS_AT_ITEMS = ['items', 'contains'] as const;
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 
@@ -221,7 +224,13 @@ class Reader {
       cost += keyword === 'definitions' ? 0 : size;
     }
     const keysCost = LOOKS_AT_KEYS.filter((keyword) => keyword in schema).length;
-    return { [COST]: cost, ...(keysCost > 0 ? { [KEYS_COST]: keysCost } : {}), ...copy };
+    const itemsCost = LOOKS_AT_ITEMS.filter((keyword) => schema[keyword] === false).length;
+    return {
+      [COST]: cost,
+      ...(keysCost > 0 ? { [KEYS_COST]: keysCost } : {}),
+      ...(itemsCost > 0 ? { [ITEMS_COST]: itemsCost } : {}),
+      ...copy,
+    };
   }
 
   /** The value of a keyword as it is handed on. */

@@ -14,7 +14,7 @@ import { compileRegex, type Pattern, patternRoom } from './regex.ts';
 import { ERRORS_MAX } from './schema-errors.ts';
 import { FORMATS } from './user-schema-formats.ts';
 import { multiplesOf } from './user-schema-multiples.ts';
-import { COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
+import { COST, ITEMS_COST, KEYS_COST, type ReadSchema, readUserSchema, schemaError } from './user-schema-shape.ts';
 
 /** Work one check may take; a unit is some tens of nanoseconds. */
 const WORK_MAX = 400_000;
@@ -31,6 +31,7 @@ const PATTERN_STEPS_PER_UNIT = 2;
 const CHARS_PER_UNIT = 8;
 const KEY_UNITS = 8;
 const ITEM_UNITS = 8;
+const FALSE_UNITS = 2;
 
 const PARAM_CHARS_MAX = 128;
 const PARAM_ITEMS_MAX = 20;
@@ -73,6 +74,11 @@ function spendNode(cost: number, data: unknown): void {
 
 function spendKeys(cost: number, data: unknown): void {
   if (typeof data === 'object' && data !== null) spend(KEY_UNITS * cost * Object.keys(data).length);
+}
+
+/** As much as a schema with one keyword costs for each item. */
+function spendItems(cost: number, data: unknown): void {
+  if (Array.isArray(data)) spend(FALSE_UNITS * cost * data.length);
 }
 
 const OPTIONS = {
@@ -184,6 +190,7 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
       },
     });
   payable(KEYS_COST, spendKeys);
+  payable(ITEMS_COST, spendItems);
   payable(COST, spendNode);
   return made;
 }

@@ -405,6 +405,12 @@ describe('work is bounded', () => {
     ['what must not be', list({ not: { maximum: 0 }, minimum: 0 }), many(40_000, () => 1)],
     ['conditions', list({ if: { minimum: 0 }, else: false }), many(40_000, () => 1)],
     ['items one of which must fit', list({ contains: { minimum: 0 } }), many(40_000, () => [1])],
+    [
+      'items none of which will do, again and again: a megabyte of those filled the memory with errors',
+      list({ anyOf: many(20, () => ({ contains: false })) }),
+      [many(20_000, () => 1)],
+    ],
+    ['items that may not be there', list({ not: { items: false } }), [many(60_000, () => 1)]],
     ['names that must fit', list({ propertyNames: { minLength: 1 } }), many(15_000, () => ({ a: 1 }))],
     ['tries that fail', list({ anyOf: [...many(50, () => ({ type: 'string' })), {}] }), many(50_000, () => 1)],
   ])('%s', (_, schema, value) => {
