@@ -16,7 +16,7 @@ import { Scrub, type ScrubOptions } from './storage/scrub.ts';
 import { neededSegments } from './storage/segments.ts';
 import { type SnapshotOptions, type SnapshotTaken, takeSnapshot } from './storage/snapshot.ts';
 import { isPartName, SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
-import { listSnapshots, type RefusedSnapshot } from './storage/snapshot-reader.ts';
+import type { RefusedSnapshot } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 import { packValue } from './storage/values.ts';
 import { notLeftText, notReplacedText } from './trouble.ts';
@@ -104,9 +104,7 @@ export class Snapshots {
 
   #write(content: Parameters<typeof takeSnapshot>[2]): Promise<SnapshotTaken> {
     const { disk, directory } = this.#options;
-    const names = listSnapshots(disk, directory);
-    const refused = names.filter((file) => !this.#counts(file)).map((file) => ({ file }));
-    return takeSnapshot(disk, directory, content, { ...this.#options, refused });
+    return takeSnapshot(disk, directory, content, { ...this.#options, counts: (file) => this.#counts(file) });
   }
 
   #tookOne({ file, ms }: SnapshotTaken, seq: number): void {

@@ -251,7 +251,8 @@ export class Scrub {
         const next = all[index + 1];
         const bytes = this.#bytesOf(join(directory, file));
         const entries = next === undefined ? null : next.firstSeq - firstSeq;
-        return { file, firstSeq, bytes, entries, isNeeded: file >= first };
+        // The one in use has none behind it, also while the next lies there already and is being begun.
+        return { file, firstSeq, bytes, entries, isNeeded: next === undefined || file >= first };
       });
       return segments.filter(({ file, isNeeded }) => isNeeded || counts(file));
     } catch (error) {

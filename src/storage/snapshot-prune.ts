@@ -26,7 +26,7 @@ import {
 import { checkFoot, listSnapshots, NOT_OURS_TO_READ, readOutline, readOutlineAhead } from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
-type PruneOptions = Pick<SnapshotOptions, 'verify' | 'refused'>;
+type PruneOptions = Pick<SnapshotOptions, 'verify' | 'counts'>;
 
 /** Removes what `newest`, just proven, makes superfluous; returns the names. */
 export async function pruneSnapshots(
@@ -86,7 +86,7 @@ export function removeHalfWritten(disk: Disk, directory: string): string[] {
   return names;
 }
 
-/** Its manifest, where the snapshot's frame is whole, its parts are there, and no start has refused it; else null. */
+/** Its manifest, where the snapshot's frame is whole, its parts are there, and it counts; else null. */
 async function standing(
   disk: Disk,
   directory: string,
@@ -94,7 +94,7 @@ async function standing(
   options: PruneOptions,
   breaks: Breaks,
 ): Promise<Manifest | null> {
-  if (options.refused?.some(({ file }) => file === name)) return null;
+  if (options.counts?.(name) === false) return null;
   try {
     const manifest = await manifestOf(disk, join(directory, name), options.verify);
     let isWhole = manifest.seq === snapshotSeq(name);

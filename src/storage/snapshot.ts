@@ -32,7 +32,7 @@ import {
   snapshotName,
 } from './snapshot-format.ts';
 import { pruneSnapshots } from './snapshot-prune.ts';
-import { hashUpTo, type RefusedSnapshot, readFoot } from './snapshot-reader.ts';
+import { hashUpTo, readFoot } from './snapshot-reader.ts';
 
 export interface SnapshotContent extends JournalPosition {
   /** Small things that are no part, as MessagePack; kept, not looked at. */
@@ -45,8 +45,11 @@ export interface SnapshotOptions {
   /** The server's Ed25519 signature of a hash, 64 bytes. */
   sign(hash: Uint8Array): Uint8Array;
   verify: VerifyHash;
-  /** Snapshots that a start could not use, or could not any more: none of them counts as kept, whatever is still whole of it. */
-  refused?: readonly Pick<RefusedSnapshot, 'file'>[];
+  /**
+   * Whether a snapshot counts as kept: one that a start could not use, or could not any more, does not, whatever is still whole
+   * of it. Asked when it matters, for writing one may take minutes.
+   */
+  counts?(name: string): boolean;
   /** So many bytes are gathered before they are written, and others have a turn. */
   pieceBytes?: number;
 }

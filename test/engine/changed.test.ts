@@ -281,3 +281,33 @@ test('the segment in use was taken away: an idle server says so once, goes on, a
   expect(house.told.filter((text) => text.includes('is gone from the directory')).length).toBe(1);
   expect([house.fatals, house.snapshots, filesOf(disk)]).toEqual([[], 2, before]);
 });
+
+// What counts was asked before it was written, which may take minutes: the one that had changed stood, and the whole one went.
+test('the newest is found to have changed while the next is written: the one before it does not go for it', async () => {
+  const { house, disk, act, snapshots, older, newest } = await fallenBackOn();
+  await act();
+  disk.holdSyncs();
+  const taken = house.takeSnapshot();
+  spoil(disk, newest);
+  await house.kept.scrub!.round();
+  expect(house.lost).toEqual([newest]);
+  disk.releaseSyncs();
+  await taken;
+  expect(snapshots()).toContain(older);
+  await house.quiet();
+});
+
+test('the segment in use has changed, and is none that nobody needs while the next is begun behind it', async () => {
+  const { house, disk } = await standing();
+  const { file } = house.journal.end!;
+  flipInUse(house);
+  disk.holdSyncs();
+  await house.kept.scrub!.round();
+  while (disk.readdir(DIRECTORY).filter((name) => name.startsWith('journal-')).length < 2) await null;
+  await house.kept.scrub!.round();
+  expect([house.journal.end!.file, house.lost]).toEqual([file, []]);
+  for (const text of house.told) expect(text).toContain('a start may not be able to read it');
+  disk.releaseSyncs();
+  await house.quiet();
+  expect(house.lost).toEqual([house.state.log.length]);
+});
