@@ -189,7 +189,7 @@ export class Scrub {
   #snapshotChanged(name: string, fault: string): void {
     const { newest, tell, renew } = this.#options;
     // One that is not the newest any more may be gone.
-    if (this.#isClosed || name !== newest()) return;
+    if (this.#isClosed || name !== newest() || this.#isInUseGone()) return;
     this.stats.changed += 1;
     tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
     renew(name);
@@ -218,7 +218,7 @@ export class Scrub {
     const fault = await this.#faultOf({ path: join(directory, file), size: bytes, bytes, hash: hash! }, all);
     if (fault === null) return;
     await this.alone(async () => {
-      if (this.#isClosed) return;
+      if (this.#isClosed || this.#isInUseGone()) return;
       this.stats.changed += 1;
       try {
         await keepPart(disk, directory, part, gatheringBuffer());
@@ -245,7 +245,7 @@ export class Scrub {
     try {
       const last = end()?.file ?? '';
       const all = listSegments(disk, directory).filter(({ file }) => file <= last);
-      if (last !== '' && all.at(-1)?.file !== last) return this.#inUseIsGone(last);
+      if (this.#isInUseGone()) return [];
       const first = neededSegments(disk, directory, { ...JOURNAL_START, seq })[0]?.file ?? '';
       const segments = all.map(({ file, firstSeq }, index) => {
         const next = all[index + 1];
@@ -264,16 +264,30 @@ export class Scrub {
   }
 
   /**
-   * Somebody took it away, and may be about to put other books here: nothing is begun behind it, and no snapshot taken, which
-   * would be of entries that those have not. Nor does the process end for it, which has the file open, and is all that has.
+   * Somebody took it away, and may be about to put other books here: nothing is written or begun behind it, and no snapshot
+   * taken, which would be of entries that those have not. Nor does the process end for it, which has the file open, and is all
+   * that has.
    */
-  #inUseIsGone(file: string): Segment[] {
+  #isInUseGone(): boolean {
+    const file = this.#options.end()?.file;
+    if (file === undefined || this.#isThere(file)) return false;
     const isNews = this.#tellOnce(
       join(this.#options.directory, file),
       `${file}, which is written to, is gone from the directory. The server has it open still: it ends with the next entry, and what the file has is lost then. Copy it from /proc/${process.pid}/fd (ls -l tells which it is) to its place, then end the server and start again; where other books are put here, end it at once.`,
     );
     if (isNews) this.stats.changed += 1;
-    return [];
+    return true;
+  }
+
+  /** Whether there is a segment of this name, also where the directory cannot be asked. */
+  #isThere(name: string): boolean {
+    const { disk, directory } = this.#options;
+    try {
+      return listSegments(disk, directory).some(({ file }) => file === name);
+    } catch (error) {
+      this.#faultIn(error, directory);
+      return true;
+    }
   }
 
   /** Names of the snapshots that a start would fall back on. */

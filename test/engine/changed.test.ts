@@ -311,3 +311,19 @@ test('the segment in use has changed, and is none that nobody needs while the ne
   await house.quiet();
   expect(house.lost).toEqual([house.state.log.length]);
 });
+
+// Its place was asked for a snapshot then, which ended the server, and with it all that had what the segment has.
+test.each(['the newest snapshot', 'a part'])(
+  'with the segment in use %s was taken away: nothing is written, and the server goes on',
+  async (which) => {
+    const { house, disk } = await standing({ chunkBytes: 4096, pageRows: 16 });
+    const part = disk.readdir(DIRECTORY).find((name) => name.startsWith('part-'))!;
+    disk.unlink(path(house.journal.end!.file));
+    disk.unlink(path(which === 'a part' ? part : house.kept.newest!));
+    const before = filesOf(disk);
+    for (let n = 0; n < 3; n++) await house.kept.scrub!.round();
+    await house.quiet();
+    expect([house.fatals, house.snapshots, filesOf(disk)]).toEqual([[], 1, before]);
+    expect(house.told).toEqual([expect.stringContaining('is gone from the directory')]);
+  },
+);
