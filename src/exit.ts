@@ -7,8 +7,12 @@ import { runInNewContext } from 'node:vm';
  * starts that were refused said why and never ended. So garbage is collected right before, and none of them finds no room.
  */
 export function exitProcess(code: number): never {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-  collectGarbage();
-  process.exit(code);
+  try {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    collectGarbage();
+  } finally {
+    // Also where flags of whoever started it give that another name.
+    process.exit(code);
+  }
 }

@@ -13,3 +13,9 @@ test('a thread that compiles asked for a collection, the exit waited for that th
   expect(status).toBe(7);
   expect(stdout.split('the exit begins')[1]).toContain('Mark-Compact');
 });
+
+test('where the collection cannot be had by its name the process ends with its code all the same', () => {
+  const script = `import(${JSON.stringify(MODULE)}).then(({ exitProcess }) => exitProcess(7));`;
+  const { status, stderr } = spawnSync(process.execPath, ['--expose-gc-as=other', '-e', script], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([7, '']);
+});
