@@ -136,7 +136,7 @@ export class Scrub {
       [...older, ...segments].reduce((sum, { bytes }) => sum + bytes, 0);
     this.#rested = 0;
     const fault = own === null ? null : await this.#faultOf(own, all);
-    if (fault !== null) this.#snapshotChanged(name!, fault);
+    if (fault !== null && (await this.#isStill(name!, own!))) this.#snapshotChanged(name!, fault);
     for (const { part, row } of parts) await this.#look(part, row, all);
     for (const segment of segments) await this.#lookAtFrames(segment, all);
     for (const looked of older) {
@@ -183,6 +183,15 @@ export class Scrub {
       if (fault !== null && !isOthers) changed(fault);
       return null;
     }
+  }
+
+  /** Whether the snapshot of this name is the one that was looked at: one of the same entry may have been taken since, in its place. */
+  async #isStill(name: string, { hash }: Looked): Promise<boolean> {
+    let isGone = false;
+    const now = await this.#readSnapshot(name, () => {
+      isGone = true;
+    });
+    return isGone || (now !== null && equalBytes(now.hash, hash));
   }
 
   /** The one before it and the journal would do for a start; but of those there is one too by now. */
