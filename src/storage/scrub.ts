@@ -198,10 +198,22 @@ export class Scrub {
   #snapshotChanged(name: string, fault: string): void {
     const { newest, tell, renew } = this.#options;
     // One that is not the newest any more may be gone.
-    if (this.#isClosed || name !== newest() || this.#isInUseGone()) return;
+    if (this.#isClosed || name !== newest() || this.#isReplaced(name) || this.#isInUseGone()) return;
     this.stats.changed += 1;
     tell(`${name} has changed on the disk (${fault}). A new snapshot is taken: see to the disk.`);
     renew(name);
+  }
+
+  /** Whether this one, known to have changed, has gone for the next, which is there and not yet done with what it makes superfluous. */
+  #isReplaced(name: string): boolean {
+    const { disk, directory, counts } = this.#options;
+    try {
+      const names = listSnapshots(disk, directory);
+      return !counts(name) && !names.includes(name) && names.some((other) => other > name && counts(other));
+    } catch (error) {
+      this.#faultIn(error, directory);
+      return false;
+    }
   }
 
   #olderChanged(name: string, fault: string): void {

@@ -350,3 +350,21 @@ test('one of the same entry is taken, with other bytes, while the newest is look
   expect(looks).toBeGreaterThan(2);
   expect([house.told, house.lost, house.snapshots]).toEqual([[], [], 2]);
 });
+
+// It was told again as missing, and a third snapshot taken for it.
+test('a newest snapshot that has changed goes for the next one, and is told of no more while that is not done with', async () => {
+  const { house, disk, act, round, snapshots, newest } = await fallenBackOn();
+  await act();
+  spoil(disk, newest);
+  let rounds = 0;
+  const { unlinkLater } = house.power;
+  house.power.unlinkLater = (at, done) => {
+    unlinkLater.call(house.power, at, (error) => {
+      if (at !== path(newest) || rounds++ > 0) return done(error);
+      void house.kept.scrub!.round().then(() => done(error));
+    });
+  };
+  await round();
+  expect([rounds, house.told.length, house.snapshots]).toEqual([1, 1, 3]);
+  expect(snapshots()).not.toContain(newest);
+});
