@@ -33,6 +33,8 @@ const KEY_UNITS = 8;
 const ITEM_UNITS = 8;
 const FALSE_UNITS = 2;
 
+/** Of longer lists it is not told what each item lacks to be the one that is to be in it: there would be room for nothing else. */
+const TRIES_TOLD_MAX = 10;
 const PARAM_CHARS_MAX = 128;
 const PARAM_ITEMS_MAX = 20;
 const MESSAGE_CHARS_MAX = 512;
@@ -156,7 +158,11 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
         cxt.subschema({ keyword: 'contains', dataProp: i, dataPropType: NUMBERED, compositeRule: true }, found);
         gen.if(found, () => gen.break());
       });
-      cxt.result(found, () => cxt.reset());
+      const fail = () => {
+        gen.if(_`${data}.length > ${TRIES_TOLD_MAX}`, () => cxt.reset());
+        cxt.error();
+      };
+      cxt.result(found, () => cxt.reset(), fail);
     },
   });
   // ajv divides binary fractions.

@@ -246,6 +246,12 @@ describe('a check', () => {
     ],
     ['and finds it in each', custom({ items: { contains: { const: 1 } } }), [[2, 1], 'x', [1], [1, 2]], null],
     [
+      'tells that none is there, and what is asked of all, of a long list too: what each was tried for filled the answer',
+      custom({ contains: { const: 1 }, items: { type: 'number' } }),
+      [...Array.from({ length: 59 }, () => 2), 'x'],
+      ['/data/custom contains', '/data/custom/59 type'],
+    ],
+    [
       'looks for one where items are told one by one and the first is missing: the library left out what came behind',
       custom({ items: [{ type: 'number' }], contains: { const: 1 } }),
       [],
