@@ -27,8 +27,8 @@ import { openSidePort, type SidePort } from './side-port.ts';
 import { type Disk, type DiskFile, readAllLater } from './storage/disk.ts';
 import { SEGMENT_HEADER_BYTES, segmentSeq, type VerifyHash } from './storage/format.ts';
 import type { Journal } from './storage/journal.ts';
-import { isPartName, SnapshotError, snapshotName, snapshotSeq } from './storage/snapshot-format.ts';
-import { checkFoot, type RefusedSnapshot } from './storage/snapshot-reader.ts';
+import { isPartName, SnapshotError, snapshotSeq } from './storage/snapshot-format.ts';
+import { checkFoot } from './storage/snapshot-reader.ts';
 import { errorCode } from './storage/system-error.ts';
 import { Wait } from './wait.ts';
 
@@ -38,8 +38,8 @@ export interface FollowersOptions {
   journal: Journal;
   /** The server's public key. */
   key: Uint8Array;
-  /** Snapshots that the start could not use. */
-  refused?: readonly Pick<RefusedSnapshot, 'file' | 'error'>[];
+  /** Whether a start could fall back on this snapshot, or would read this segment then. */
+  counts: (name: string) => boolean;
   /** For the operator. */
   tell: (text: string) => void;
   /** How long a request for what is not there yet waits. */
@@ -99,10 +99,6 @@ class NotCopiedError extends Error {
 export class Followers {
   readonly #options: FollowersOptions;
   readonly #verify: VerifyHash;
-  /** Names of those that were found to be damaged, until others are taken in their places. */
-  readonly #refused: Set<string>;
-  /** Up to this entry the journal has changed on the disk, where these books do without. */
-  #brokenUpTo = 0;
   /** Names of the snapshots that were there when last somebody asked, and are found to be this server's. */
   #ownSnapshots: ReadonlySet<string> = new Set();
   readonly #followers = new Map<string, Follower>();
@@ -128,8 +124,6 @@ export class Followers {
   constructor(options: FollowersOptions) {
     this.#options = options;
     this.#verify = verifyBy(options.key);
-    const ofNoUse = options.refused?.filter(({ error }) => error instanceof SnapshotError) ?? [];
-    this.#refused = new Set(ofNoUse.map(({ file }) => file));
     this.wait = new Wait({
       stopwatch: () => performance.now(),
       late: () => this.#tellLate(),
@@ -159,19 +153,8 @@ export class Followers {
     for (const go of this.#waiting) go();
   }
 
-  /** This snapshot is damaged. */
-  lostSnapshot(name: string): void {
-    this.#refused.add(name);
-  }
-
-  /** The journal has changed on the disk up to this entry, and these books do without: nobody gets on from before. */
-  brokenUpTo(seq: number): void {
-    this.#brokenUpTo = seq;
-  }
-
   /** There is a snapshot after this entry. */
   tookSnapshot(seq: number): void {
-    this.#refused.delete(snapshotName(seq));
     this.#newestSnapshot = seq;
     this.look();
   }
@@ -372,7 +355,7 @@ export class Followers {
     const { disk, directory, key } = this.#options;
     // All of one moment: a segment goes once a snapshot stands for it.
     const names = disk.readdir(directory);
-    const segments = names.filter((name) => this.#isDurableSegment(name) && segmentSeq(name) > this.#brokenUpTo);
+    const segments = names.filter((name) => this.#isDurableSegment(name) && this.#options.counts(name));
     return { server: encodeBase64(key), segments, snapshots: await this.#ownOf(names) };
   }
 
@@ -385,8 +368,7 @@ export class Followers {
     const told: string[] = [];
     const own = new Set<string>();
     for (const name of names) {
-      const seq = snapshotSeq(name);
-      if (seq < 0 || seq < this.#brokenUpTo || this.#refused.has(name)) continue;
+      if (snapshotSeq(name) < 0 || !this.#options.counts(name)) continue;
       const isOwn = this.#ownSnapshots.has(name) || (await this.#isOwn(name));
       if (isOwn === true) own.add(name);
       // One that cannot be read is told of: so is then why it cannot be had, and it may be there again.

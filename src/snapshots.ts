@@ -35,10 +35,6 @@ interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pi
   request(): void;
   /** Asks for the journal to go on in a new segment; `done` as for `Journal.beginSegment`. */
   beginSegment(done: Done): void;
-  /** This one has changed. */
-  lost(file: string): void;
-  /** Nothing is of use that needs entries up to this one from the journal. */
-  broken(seq: number): void;
   tell(text: string): void;
 }
 
@@ -104,7 +100,7 @@ export class Snapshots {
 
   #write(content: Parameters<typeof takeSnapshot>[2]): Promise<SnapshotTaken> {
     const { disk, directory } = this.#options;
-    return takeSnapshot(disk, directory, content, { ...this.#options, counts: (file) => this.#counts(file) });
+    return takeSnapshot(disk, directory, content, { ...this.#options, counts: (file) => this.counts(file) });
   }
 
   #tookOne({ file, ms }: SnapshotTaken, seq: number): void {
@@ -124,21 +120,15 @@ export class Snapshots {
     }
   }
 
-  /** Whether a start could fall back on this snapshot, or would read this segment then. */
-  #counts(file: string): boolean {
+  /** Whether a start could fall back on this snapshot, or would read this segment then: copies are given nothing else. */
+  counts(file: string): boolean {
     const seq = snapshotSeq(file);
     if (seq < 0) return segmentSeq(file) > this.#brokenUpTo;
     return seq >= this.#brokenUpTo && !this.#refused.has(file);
   }
 
-  #lose(name: string): void {
-    this.#refused.add(name);
-    this.#options.lost(name);
-  }
-
   #breakUpTo(seq: number): void {
     this.#brokenUpTo = Math.max(this.#brokenUpTo, seq);
-    this.#options.broken(this.#brokenUpTo);
   }
 
   #scrubWith(rest: ScrubOptions['rest']): Scrub {
@@ -150,11 +140,11 @@ export class Snapshots {
       end: () => journal.end,
       renew: (file) => {
         this.#changed.add(file);
-        this.#lose(file);
+        this.#refused.add(file);
         request();
       },
-      counts: (file) => this.#counts(file),
-      lose: (name) => this.#lose(name),
+      counts: (file) => this.counts(file),
+      lose: (name) => void this.#refused.add(name),
       breakUpTo: (seq) => this.#breakUpTo(seq),
       lacks: (part, isLacking) => void (isLacking ? this.#changed.add(part) : this.#changed.delete(part)),
       leave: (file) => {

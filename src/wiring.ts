@@ -83,8 +83,6 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     rest: config.scrubSeconds === 0 || config.readOnly === 'yes' ? null : restFor(1000 * config.scrubSeconds),
     request: () => engine.requestSnapshot(),
     beginSegment: (done) => engine.beginSegment(done),
-    lost: (file) => followers.lostSnapshot(file),
-    broken: (seq) => followers.brokenUpTo(seq),
   });
   const waiters = new Waiters();
   const followers = new Followers({
@@ -92,7 +90,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     directory,
     journal,
     key: server.public,
-    refused: books.refused,
+    counts: (name) => snapshots.counts(name),
     tell: log.tell,
   });
   const sealer = new Sealer(server, state.cacheShare);

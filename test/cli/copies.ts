@@ -15,10 +15,11 @@ import { showTo } from './follower.ts';
 export const COPY = '/copy';
 export const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify: verifyHash, hashSeed: 7 });
 
-export async function openTo({ disk, journal }: House) {
+export async function openTo({ disk, journal, kept }: House) {
   const told: string[] = [];
   const tell = (text: string) => void told.push(text);
-  return { ...(await showTo({ disk, directory: DIRECTORY, journal, tell })), told };
+  const counts = (name: string) => kept.counts(name);
+  return { ...(await showTo({ disk, directory: DIRECTORY, journal, counts, tell })), told };
 }
 
 /** Somebody between a house and who follows it, who answers in its stead where `change` makes something of an answer. */

@@ -25,9 +25,11 @@ import { sign, verifyBy } from '../../src/proof/verify.ts';
 import { type Recovered, recover } from '../../src/recovery.ts';
 import { Snapshots } from '../../src/snapshots.ts';
 import type { Disk } from '../../src/storage/disk.ts';
+import { segmentSeq } from '../../src/storage/format.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { acquireLock } from '../../src/storage/lock.ts';
+import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import { Power } from './power.ts';
 
@@ -108,9 +110,13 @@ export class House {
   readonly fatals: Error[] = [];
   /** What `defect` was. */
   readonly defects: Error[] = [];
-  /** Snapshots that are of no use any more, and up to which entries the journal is not. */
-  readonly lost: (string | number)[] = [];
   readonly kept: Snapshots;
+
+  /** The snapshots and segments there that count no more. */
+  get lost(): string[] {
+    const isOne = (name: string) => snapshotSeq(name) >= 0 || segmentSeq(name) > 0;
+    return this.disk.readdir(DIRECTORY).filter((name) => isOne(name) && !this.kept.counts(name));
+  }
 
   /** A server that has recovered and has its default ledger `main`. Throws PowerCut where the power goes before. */
   static async open(disk: FakeDisk, options: HouseOptions = {}): Promise<House> {
@@ -143,8 +149,6 @@ export class House {
       rest: async () => {},
       request: () => this.engine.requestSnapshot(),
       beginSegment: (done) => this.engine.beginSegment(done),
-      lost: (file) => void this.lost.push(file),
-      broken: (seq) => void this.lost.push(seq),
       tell: (text) => void this.told.push(text),
     });
     this.engine = new Engine({

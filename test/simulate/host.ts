@@ -24,12 +24,10 @@ import { verify } from '../../src/proof/verify.ts';
 import type { Recovered } from '../../src/recovery.ts';
 import { Snapshots } from '../../src/snapshots.ts';
 import type { Disk } from '../../src/storage/disk.ts';
-import { segmentSeq } from '../../src/storage/format.ts';
 import { whileHeld } from '../../src/storage/held-disk.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { noteEnd } from '../../src/storage/known-end.ts';
 import { acquireLock, type Lock, LockLostError } from '../../src/storage/lock.ts';
-import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
 import type { FakeDisk } from '../storage/fake-disk.ts';
 import type { Dice } from '../support/dice.ts';
 import { Border } from './border.ts';
@@ -104,9 +102,6 @@ export class Host implements Watched {
   failure: Error | null = null;
   isOusted = false;
   readonly snapshots: Snapshots;
-  /** Names of snapshots that are of no use, and up to which entry the journal is of none, as the server has said. */
-  readonly #lost = new Set<string>();
-  #brokenUpTo = 0;
   readonly #world: World;
   /** Through which it reads and writes. */
   readonly #disk: Disk;
@@ -203,7 +198,6 @@ export class Host implements Watched {
       dice,
     );
     this.effects = this.#openEffects();
-    for (const { file } of this.recovered.refused) this.#lost.add(file);
     this.snapshots = new Snapshots({
       ...{ disk: this.#disk, directory: DIRECTORY, state: this.state, journal: this.journal },
       ...{ loaded: this.recovered.snapshot, refused: this.recovered.refused },
@@ -211,10 +205,6 @@ export class Host implements Watched {
       rest: () => new Promise((resolve) => loop.after(dice.roll(), resolve, this.owner)),
       request: () => this.engine.requestSnapshot(),
       beginSegment: (done) => this.engine.beginSegment(done),
-      lost: (file) => void this.#lost.add(file),
-      broken: (seq) => {
-        this.#brokenUpTo = seq;
-      },
       tell: (text) => world.tell(text),
     });
     oracle.starts(this, end);
@@ -394,13 +384,6 @@ export class Host implements Watched {
     noteEnd(this.#disk, DIRECTORY, this.journal.position, signHash);
     this.#lock?.release();
     this.power.cut('stop');
-  }
-
-  /** Whether copies are given this snapshot, or this segment. */
-  isGiven(name: string): boolean {
-    const seq = snapshotSeq(name);
-    if (seq < 0) return segmentSeq(name) > this.#brokenUpTo;
-    return seq >= this.#brokenUpTo && !this.#lost.has(name);
   }
 
   /** Whether another server took the directory, by what lies in it. */
