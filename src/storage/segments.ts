@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Disk, type DiskFile, readAll, TEMPORARY, withFile } from './disk.ts';
 import { HASH_BYTES, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentHeader, segmentSeq } from './format.ts';
 import type { JournalPosition } from './journal.ts';
+import { isBooksName } from './snapshot-format.ts';
 import { errorCode } from './system-error.ts';
 
 /**
@@ -108,9 +109,9 @@ function isBegun(disk: Disk, path: string): boolean {
   }
 }
 
-/** Throws where a copy of books was cut off in its first file: that is no place for new ones. */
+/** Throws where a copy of books was cut off in its first file, a segment or a snapshot: that is no place for new ones. */
 export function refuseHalfCopy(disk: Disk, directory: string): void {
-  const isHalf = (name: string) => name.endsWith(TEMPORARY) && segmentSeq(name.slice(0, -TEMPORARY.length)) > 0;
+  const isHalf = (name: string) => name.endsWith(TEMPORARY) && isBooksName(name.slice(0, -TEMPORARY.length));
   const half = namesIn(disk, directory).find(isHalf);
   if (half === undefined) return;
   throw new DamageError(join(directory, half), 0, 'half of a copy, which was cut off, and no books beside it');

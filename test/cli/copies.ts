@@ -7,7 +7,7 @@ import { readBooks } from '../../src/recovery.ts';
 import type { Disk } from '../../src/storage/disk.ts';
 import { transfer } from '../core/books.ts';
 import { DIRECTORY, type House, verifyHash } from '../engine/house.ts';
-import { live } from '../engine/life.ts';
+import { live, lived } from '../engine/life.ts';
 import { Power } from '../engine/power.ts';
 import { answering } from '../support/of-test.ts';
 import { showTo } from './follower.ts';
@@ -18,8 +18,20 @@ export const booksIn = (disk: Disk) => readBooks({ disk, directory: COPY, verify
 export async function openTo({ disk, journal, kept }: House) {
   const told: string[] = [];
   const tell = (text: string) => void told.push(text);
-  const counts = (name: string) => kept.counts(name);
-  return { ...(await showTo({ disk, directory: DIRECTORY, journal, counts, tell })), told };
+  return {
+    ...(await showTo({ disk, directory: DIRECTORY, journal, counts: (name) => kept.counts(name), tell })),
+    told,
+  };
+}
+
+/** Books that have left their journal, since the disk has changed it, and have no entry behind the snapshot that stands for it. */
+export async function leftHouse(): Promise<House> {
+  const house = await lived('pruned');
+  await moves(house, 'before');
+  house.disk.flip(join(DIRECTORY, house.journal.end!.file), 100);
+  await house.kept.scrub!.round();
+  await house.quiet();
+  return house;
 }
 
 /** Somebody between a house and who follows it, who answers in its stead where `change` makes something of an answer. */

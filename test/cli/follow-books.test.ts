@@ -28,7 +28,19 @@ import { differencesOf } from '../../src/storage/state-digest.ts';
 import { DIRECTORY, House, signHash, verifyHash } from '../engine/house.ts';
 import { lived } from '../engine/life.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
-import { between, booksIn, COPY, catchUp, filesOf, followOnce, moves, openTo, sourceOf, untold } from './copies.ts';
+import {
+  between,
+  booksIn,
+  COPY,
+  catchUp,
+  filesOf,
+  followOnce,
+  leftHouse,
+  moves,
+  openTo,
+  sourceOf,
+  untold,
+} from './copies.ts';
 import { showTo } from './follower.ts';
 
 describe('a copy that is begun', () => {
@@ -201,17 +213,117 @@ test.each([
   await expect(followOnce(new FakeDisk(1), url)).rejects.toThrow();
   await house.kept.scrub!.round();
   await house.quiet();
-  const [early, copy] = [new FakeDisk(1), new FakeDisk(1)];
-  if (which === 'the segment in use') {
-    await expect(followOnce(early, url)).rejects.toThrow(/behind what has changed .* no entry has come yet/);
-    expect(early.readdir(COPY).filter((name) => /^(snapshot|journal|part)/.test(name))).toEqual([]);
-    await moves(house, 'behind');
-  }
+  const copy = new FakeDisk(1);
   await followOnce(copy, url);
   const start = journalStart(copy, COPY);
   const read = readJournal(copy, COPY, start, { verifyFrame: verifyHash, onEntry() {} });
   expect([read.position.seq, read.torn]).toEqual([journal.position.seq, null]);
   expect(differencesOf(booksIn(copy).state, house.state)).toEqual([]);
+});
+
+// It waited for an entry, and where answers waited for it (--followers-min) none could come.
+describe('a copy that is begun behind a journal that was left, where no entry has come yet', () => {
+  const begun = async () => {
+    const house = await leftHouse();
+    const { url } = await openTo(house);
+    const disk = new FakeDisk(1);
+    const copy = new Copy(disk, COPY, verifyHash, untold);
+    await catchUp(copy, sourceOf(url));
+    const { end, state } = booksIn(disk);
+    expect([end.seq, end.moment]).toEqual([house.journal.position.seq, house.journal.position.moment]);
+    expect(differencesOf(state, house.state)).toEqual([]);
+    return { house, url, disk, copy };
+  };
+
+  test('counts as one that has all there is, and says when its last entry was', async () => {
+    const { house, copy } = await begun();
+    const { position } = house.journal;
+    const { followers, url } = await openTo(house);
+    const source = sourceOf(url);
+    expect(await copy.goOn(source, false)).toBe('nothing');
+    await followers.guard(1);
+    const { seq, moment, chain } = copy.end!;
+    expect([seq, moment, Buffer.from(chain)]).toEqual([position.seq, position.moment, Buffer.from(position.chain)]);
+  });
+
+  test.each([0, 1, 2])(
+    'goes on with the segment that follows once that has %i entries, begun again or not',
+    async (count) => {
+      for (const again of [false, true]) {
+        const { house, url, disk, copy } = await begun();
+        if (again) copy.close();
+        for (let n = 0; n < count; n++) await moves(house, `behind-${n}`);
+        if (again) await followOnce(disk, url);
+        else {
+          await catchUp(copy, sourceOf(url));
+          copy.close();
+        }
+        const start = journalStart(disk, COPY);
+        const read = readJournal(disk, COPY, start, { verifyFrame: verifyHash, onEntry() {} });
+        expect([read.position.seq, read.torn]).toEqual([house.journal.position.seq, null]);
+        expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+      }
+    },
+  );
+
+  // An audit takes a header of a newer version than the first frame's for damage.
+  test('has the header of who wrote the first entry there, whichever version of ayni had begun the copy', async () => {
+    const { house, url, disk, copy } = await begun();
+    copy.close();
+    const { seq, chain } = house.journal.position;
+    const own = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    writeSegmentHeader(own, seq + 1, chain, FORMAT_VERSION - 1);
+    disk.put(join(COPY, segmentName(seq + 1)), own);
+    await moves(house, 'behind');
+    await followOnce(disk, url);
+    const [here, there] = [COPY, DIRECTORY].map((directory) => join(directory, segmentName(seq + 1)));
+    expect(disk.bytesOf(here!)).toEqual(house.disk.bytesOf(there!).subarray(0, house.journal.end!.byte));
+  });
+
+  test('is where somebody goes on with the books', async () => {
+    const { disk, copy } = await begun();
+    copy.close();
+    const heir = new FakeDisk(2);
+    heir.mkdir(DIRECTORY);
+    for (const name of filesOf(disk)) heir.put(join(DIRECTORY, name), disk.bytesOf(join(COPY, name)));
+    const house = await House.open(heir);
+    await moves(house, 'there');
+    await house.takeSnapshot();
+    const { url } = await openTo(house);
+    await followOnce(disk, url);
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
+  test('follows no books without that segment, and keeps what it has', async () => {
+    const { disk, copy } = await begun();
+    copy.close();
+    const before = filesOf(disk);
+    const { url } = await openTo(await lived('pruned'));
+    await expect(followOnce(disk, url)).rejects.toThrow(
+      /no segment there begins with entry \d+, where this copy is to go on/,
+    );
+    expect(filesOf(disk)).toEqual(before);
+  });
+
+  test.each(['another chain than its snapshot', 'no snapshot', 'a snapshot that is damaged'])(
+    'is none with %s',
+    async (what) => {
+      const { house, url, disk, copy } = await begun();
+      copy.close();
+      const { seq } = house.journal.position;
+      const [segment, snapshot] = [join(COPY, segmentName(seq + 1)), join(COPY, snapshotName(seq))];
+      if (what === 'no snapshot') disk.unlink(snapshot);
+      else if (what === 'another chain than its snapshot') {
+        const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
+        writeSegmentHeader(header, seq + 1, Buffer.alloc(32, 1), FORMAT_VERSION);
+        disk.put(segment, header);
+      } else disk.flip(snapshot, disk.bytesOf(snapshot).length - 20);
+      const ended = await followOnce(disk, url).catch((error: Error) => error);
+      expect(ended instanceof Error ? ended.name : differencesOf(booksIn(disk).state, house.state)).toEqual(
+        what === 'no snapshot' ? [] : 'DamageError',
+      );
+    },
+  );
 });
 
 describe('what comes for a copy', () => {

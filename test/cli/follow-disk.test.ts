@@ -16,11 +16,23 @@ import { FakeDisk } from '../storage/fake-disk.ts';
 import { afterRead, linked } from '../storage/kit.ts';
 import { until } from '../support/kit.ts';
 import { atPlaces } from '../support/long.ts';
-import { booksIn, COPY, catchUp, filesOf, followOnce, forgetLock, moves, openTo, sourceOf, untold } from './copies.ts';
+import {
+  booksIn,
+  COPY,
+  catchUp,
+  filesOf,
+  followOnce,
+  forgetLock,
+  leftHouse,
+  moves,
+  openTo,
+  sourceOf,
+  untold,
+} from './copies.ts';
 
-describe.each(['whole', 'pruned'] as const)('a copy of books whose journal is %s', (shape) => {
+describe.each(['whole', 'pruned', 'left'] as const)('a copy of books whose journal is %s', (shape) => {
   test('that is cut off at any call of the disk is whole, or refused by every start, and made whole by going on', async () => {
-    const house = await lived(shape);
+    const house = await (shape === 'left' ? leftHouse() : lived(shape));
     const { url } = await openTo(house);
     const before = { seq: house.journal.position.seq, state: differencesOf(house.state, house.state) };
     expect(before.state).toEqual([]);

@@ -27,12 +27,14 @@ import {
 } from '../../storage/disk.ts';
 import { fileBytes, writeTemporary } from '../../storage/final-parts.ts';
 import {
+  FORMAT_VERSION,
   FRAME_FOOT_BYTES,
   SEGMENT_HEADER_BYTES,
   type SegmentHeader,
   segmentName,
   segmentSeq,
   type VerifyHash,
+  writeSegmentHeader,
 } from '../../storage/format.ts';
 import { FrameChain, SpoiltFrameError } from '../../storage/frame-chain.ts';
 import { whileHeld } from '../../storage/held-disk.ts';
@@ -43,9 +45,17 @@ import { mendEnd, NOT_PUT_BACK } from '../../storage/mend.ts';
 import { ownLastSegment } from '../../storage/own-segment.ts';
 import { DamageError, headerOf, journalStart, listSegments } from '../../storage/segments.ts';
 import { settleBooks } from '../../storage/settle.ts';
-import { isBooksName, isPartName, type Manifest, partName, snapshotSeq } from '../../storage/snapshot-format.ts';
+import {
+  isBooksName,
+  isPartName,
+  type Manifest,
+  partName,
+  SnapshotError,
+  snapshotName,
+  snapshotSeq,
+} from '../../storage/snapshot-format.ts';
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
-import { listSnapshots } from '../../storage/snapshot-reader.ts';
+import { listSnapshots, readOutline } from '../../storage/snapshot-reader.ts';
 import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
 import { AwayError, type Source } from './source.ts';
 
@@ -54,7 +64,6 @@ const NAME_BYTES_MAX = 1024;
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 const WENT = 'files of its books went while they were copied';
-const NO_ENTRY = 'behind what has changed on the disk there no entry has come yet: a copy can be begun when one has';
 
 /** What came of asking for more. */
 type Step = 'more' | 'nothing';
@@ -153,10 +162,21 @@ export class Copy {
     }
     // Of a server whose first write never ended: there was one segment, with nothing in it, and that is gone.
     if (position.file === null) return;
-    if (position.byte === SEGMENT_HEADER_BYTES) return this.#readEndBefore(position.file);
+    const isHeader = position.byte === SEGMENT_HEADER_BYTES;
+    const stands = isHeader ? this.#snapshotBefore(position) : position;
+    if (stands === null) return this.#readEndBefore(position.file);
     this.#syncLast(position);
-    this.#end = position;
+    this.#end = { ...position, moment: stands.moment };
     this.#hold(position.file);
+  }
+
+  /** The snapshot that vouches for the only segment here, a header alone; null where there is none, or another segment. */
+  #snapshotBefore({ seq, chain, file }: JournalEnd): Manifest | null {
+    const [disk, path] = [this.#disk, join(this.directory, snapshotName(seq))];
+    if (listSegments(disk, this.directory).length > 1 || !disk.exists(path)) return null;
+    const manifest = manifestIn(disk, path, this.#verify);
+    if (equalBytes(manifest.chain, chain)) return manifest;
+    throw new DamageError(join(this.directory, file!), 0, `it does not go on from ${snapshotName(seq)}`);
   }
 
   /**
@@ -193,11 +213,20 @@ export class Copy {
     for (const name of segments.toReversed()) {
       if (!(await this.#leadsOn(name))) await this.#fetchSegment(source, name);
     }
-    // By itself a snapshot is no copy, and nothing tells yet whether it is of these books.
-    if (snapshots.length > 0 && listSegments(this.#disk, this.directory).length === 0) throw new AwayError(NO_ENTRY);
-    for (const name of snapshots) await this.#fetchSnapshot(source, name);
+    if (listSegments(this.#disk, this.directory).length > 0) {
+      for (const name of snapshots) await this.#fetchSnapshot(source, name);
+    } else await this.#fetchBare(source, segments, snapshots.at(-1));
     if (!this.#isWhole()) throw new AwayError(WENT);
     this.#readEnd();
+  }
+
+  /**
+   * Of books whose journal has nothing behind their newest snapshot, and is not whole before it: the disk has changed it there,
+   * and no entry has come since. With answers that wait for copies (--followers-min) none can come before this is one.
+   */
+  async #fetchBare(source: Source, segments: readonly string[], snapshot: string | undefined): Promise<void> {
+    if (snapshot === undefined || segments.length > 1 || segments[0] !== segmentName(snapshotSeq(snapshot) + 1)) return;
+    await this.#fetchSnapshot(source, snapshot);
   }
 
   /** Whether a segment is here that the next one goes on from: what was the last one may have grown there since. */
@@ -304,6 +333,8 @@ export class Copy {
   /** Throws where the journal there does not have the last frame of this one, where this one has it: then it does not go on from it. */
   async compare(source: Source): Promise<void> {
     const has = this.#end!;
+    // Without a frame: what comes for it is held to what the snapshot says.
+    if (has.byte === SEGMENT_HEADER_BYTES) return;
     const { file: name, byte: to, seq } = has;
     // The signature of the last frame stands for all before it; of these a byte that has changed there is no other history.
     const from = Math.max(0, to - FRAME_FOOT_BYTES);
@@ -321,7 +352,9 @@ export class Copy {
   /** Takes what the journal there has behind the end of this one, which is on the device when it resolves. */
   async goOn(source: Source, waits: boolean): Promise<Step> {
     const end = this.#end!;
-    const step = await this.#take(source, end.file!, end.byte, waits);
+    // A header goes with its first frame: the one that is here was made here.
+    const from = end.byte === SEGMENT_HEADER_BYTES ? 0 : end.byte;
+    const step = await this.#take(source, end.file!, from, waits);
     if (step !== 'ended') return step;
     // To which nothing comes any more, that segment is followed by another.
     const next = await this.#take(source, segmentName(end.seq + 1), 0, waits);
@@ -346,10 +379,11 @@ export class Copy {
       number,
       number,
     ];
-    const { seq } = this.#end!;
+    const { seq, byte } = this.#end!;
     const next = segmentName(seq + 1);
     // The last one here has gone there, as a whole; what follows it has not.
     if (name !== next && segments.includes(next)) return 'ended';
+    if (byte === SEGMENT_HEADER_BYTES) throw new StrangeBooksError(noSegmentBehind(seq));
     if (newest < segmentSeq(name)) throw endsBefore(seq);
     if (oldest <= segmentSeq(name)) throw otherHistory(seq);
     // The same each time: how far back it goes there may change before it is asked again, and what is told twice is believed.
@@ -466,8 +500,19 @@ export class Copy {
   async #manifestOf(name: string): Promise<Manifest> {
     const manifest = await provenManifest(this.#disk, join(this.directory, name + TEMPORARY), this.#verify);
     if (manifest.seq !== snapshotSeq(name)) throw new StrangeBooksError(`${name} there is of entry ${manifest.seq}`);
+    // By itself a snapshot is no copy.
+    if (listSegments(this.#disk, this.directory).length === 0) await this.#beginBehind(manifest);
     if (!(await this.#isOfThese(manifest))) throw new StrangeBooksError(`${name} there is of another history`);
     return manifest;
+  }
+
+  /** Begins the segment that a signed snapshot says comes next; until its first frame has come it says no more than that. */
+  async #beginBehind({ seq, chain }: Manifest): Promise<void> {
+    const [name, header] = [segmentName(seq + 1), Buffer.alloc(SEGMENT_HEADER_BYTES)];
+    writeSegmentHeader(header, seq + 1, chain, FORMAT_VERSION);
+    const path = join(this.directory, name + TEMPORARY);
+    await writeTemporary(this.#disk, path, (file) => writeAllLater(file, header, 0));
+    await this.#name(name);
   }
 
   /** Whether a snapshot stands for what the journal here has up to its entry: the server may have signed two histories. */
@@ -516,6 +561,20 @@ function otherHistory(seq: number): StrangeBooksError {
   return new StrangeBooksError(
     `the books there have not the entry ${seq} that is here: they are of another history, or have changed there (\`ayni verify\` tells). Where an older copy was put there and went on, what it lost is here alone. ${GONE_OVER_FROM}`,
   );
+}
+
+/** Throws DamageError where its outline is not what the server has signed. */
+function manifestIn(disk: Disk, path: string, verify: VerifyHash): Manifest {
+  try {
+    return withFile(disk, path, 'read', (file) => readOutline(file, verify)).manifest;
+  } catch (error) {
+    throw error instanceof SnapshotError ? new DamageError(path, 0, error.message, error.kind) : error;
+  }
+}
+
+/** Where a copy has no frame the books there cannot be compared with it any further. */
+function noSegmentBehind(seq: number): string {
+  return `no segment there begins with entry ${seq + 1}, where this copy is to go on: the books there end before, or went on otherwise. Once it is clear that they have all that is here, begin a new copy, in an empty directory`;
 }
 
 /** The books there have not this entry that is here: they are shorter, or of another history. */
