@@ -227,7 +227,7 @@ function preferenceApplied(wait: number): Header[] {
 function waitAsked(call: Call): number | null {
   const prefer = call.request.header('prefer');
   if (prefer === '') return null;
-  const found = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?=$|[,;\s])/i.exec(prefer);
+  const found = /(?:^|[,;\s])wait\s*=\s*"?(\d+)"?(?=$|[,;\s])/i.exec(prefer);
   return found === null ? null : Math.min(Number(found[1]), call.house.preferWaitSecondsMax);
 }
 

@@ -341,14 +341,17 @@ describe('a limit that is set is the limit that holds', () => {
     }
   });
 
-  test('how long a client may wait for the end of an intent, whatever it asks for', async () => {
-    const client = connect(await serverOfTest({ flags: ['--prefer-wait-seconds-max', '1'] }));
-    const kit = makeKit(client, keys);
-    const claims = [issue(await kit.wallet(), await kit.symbol(), 1)];
-    const options = { data: { config: { commit: 'manual' } }, headers: { prefer: 'wait=20' } };
-    const { body, headers } = await kit.send(claims, options);
-    expect([body.meta.status, headers.get('preference-applied')]).toEqual(['prepared', 'wait=1']);
-  });
+  test.each(['20', '9'.repeat(400)])(
+    'how long a client may wait for the end of an intent, if it asks for %s seconds',
+    async (seconds) => {
+      const client = connect(await serverOfTest({ flags: ['--prefer-wait-seconds-max', '1'] }));
+      const kit = makeKit(client, keys);
+      const claims = [issue(await kit.wallet(), await kit.symbol(), 1)];
+      const options = { data: { config: { commit: 'manual' } }, headers: { prefer: `wait=${seconds}` } };
+      const { body, headers } = await kit.send(claims, options);
+      expect([body.meta.status, headers.get('preference-applied')]).toEqual(['prepared', 'wait=1']);
+    },
+  );
 
   slow('a body by its canonical form too, which may be several times as long', async () => {
     // As large as may be, where it is: beyond what the journal writes as one.
