@@ -54,7 +54,7 @@ export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOption
   pool: ProofPool;
   /** Milliseconds since 1970, from wherever time comes from. */
   clock: () => number;
-  /** After so many entries `snapshot` is called, between two batches; never again before its promise ends. */
+  /** After so many entries `snapshot` is called, between two frames; never again before its promise ends. */
   snapshotEvery: number;
   /** So many of them are there already. */
   sinceSnapshot?: number;
@@ -149,7 +149,10 @@ export class Engine {
   #inbox: Ticket[] = [];
   /** The batch that is on its way to the disk. */
   #underway: Ticket[] = [];
+  /** The state has what may not be spoken of yet: the disk has not taken it, or too few copies have. */
   #isCommitting = false;
+  /** The journal is written to: a frame, or the header of the next segment. Else it holds what the state does. */
+  #isWriting = false;
   /** What is on its way to the disk changes whom the server calls. */
   #changesCalled = false;
   #isTurnDue = false;
@@ -334,9 +337,9 @@ export class Engine {
     return this.#held.length + this.#entrance.queued > 0 || this.#onTheirWay().some(isOwed);
   }
 
-  /** One is being written, beside all else: a directory that is let go meanwhile would be written to afterwards. */
-  get isSnapshotting(): boolean {
-    return this.#isSnapshotting;
+  /** A snapshot, or the journal, is being written: a directory that is let go meanwhile would be written to afterwards. */
+  get isWriting(): boolean {
+    return this.#isSnapshotting || this.#isWriting;
   }
 
   #onTheirWay(): Ticket[] {
@@ -351,18 +354,18 @@ export class Engine {
   }
 
   /**
-   * A snapshot of all there is now: at once, after the batch that is on its way, or after the snapshot that is being
-   * taken.
+   * A snapshot of all there is now: at once, after the frame that is on its way to the disk, or after the snapshot that is
+   * being taken.
    */
   requestSnapshot(): void {
     this.#sinceSnapshot = Number.POSITIVE_INFINITY;
-    if (!this.#isCommitting && this.#failure === null) this.#maybeSnapshot();
+    this.#maybeSnapshot();
   }
 
-  /** Has the journal go on in a new segment, between two batches; `done` as for `Journal.beginSegment`, if that comes about. */
+  /** Has the journal go on in a new segment, between two frames; `done` as for `Journal.beginSegment`, if that comes about. */
   beginSegment(done: (error: Error | null) => void): void {
     this.#segmentDue = done;
-    if (!this.#isCommitting && this.#failure === null) this.#beginDue();
+    this.#beginDue();
   }
 
   /** Resolves when nothing is on its way any more. */
@@ -401,10 +404,14 @@ export class Engine {
     else if (taken > 0) this.#door = door.slice(taken);
   }
 
+  get #mayClear(): boolean {
+    return !this.#isCommitting && !this.#isWriting && this.#failure === null;
+  }
+
   /** One batch after the other, until the disk has one, none is due or others are to have their turn. */
   #turn(): void {
     const end = this.#options.stopwatch() + this.#options.batchMsMax;
-    while (!this.#isCommitting && this.#failure === null && (this.#inbox.length > 0 || this.#isTickDue)) {
+    while (this.#mayClear && (this.#inbox.length > 0 || this.#isTickDue)) {
       try {
         this.#clearBatch();
       } catch (error) {
@@ -460,11 +467,13 @@ export class Engine {
     this.spreads.entries.add(count);
     this.#sinceSnapshot += count;
     this.#isCommitting = true;
+    this.#isWriting = true;
     this.#changesCalled = entries.some(changesCalled);
     this.#underway = tickets;
     this.diskWait.begin(cleared);
     journal.commit(moment, (error) => {
       const written = stopwatch();
+      this.#isWriting = false;
       this.diskWait.end(error === null);
       this.stats.diskMs += written - cleared;
       this.spreads.diskMs.add(written - cleared);
@@ -475,7 +484,7 @@ export class Engine {
         if (this.#failure !== null) return;
         this.#underway = [];
         this.#acknowledge(tickets, entries);
-        this.#beginDue();
+        this.#betweenFrames();
         this.#turn();
       };
       if (error !== null) this.fail(error);
@@ -484,26 +493,34 @@ export class Engine {
         this.stats.copiesMs += stopwatch() - written;
         end();
       });
+      // What keeps a copy from being begun may be what these lead out of.
+      this.#betweenFrames();
     });
     for (const { submission, outcome } of tickets) {
       if (submission.ahead !== undefined && !isRefusal(outcome)) submission.ahead(outcome);
     }
   }
 
+  /** What is done while the journal holds all that the state does, also where copies do not have it yet. */
+  #betweenFrames(): void {
+    this.#beginDue();
+    this.#maybeSnapshot();
+  }
+
   /** Nothing is cleared meanwhile: it would be written to the segment that is to be left. */
   #beginDue(): void {
     const done = this.#segmentDue;
-    if (done === null) return;
+    if (done === null || this.#isWriting || this.#failure !== null) return;
     this.#segmentDue = null;
     const { journal, stopwatch } = this.#options;
-    this.#isCommitting = true;
+    this.#isWriting = true;
     this.diskWait.begin(stopwatch());
     journal.beginSegment((error) => {
       this.diskWait.end();
-      this.#isCommitting = false;
+      this.#isWriting = false;
       if (this.#failure !== null) return;
       done(error);
-      this.#acknowledge([], []);
+      this.#betweenFrames();
       this.#turn();
     });
   }
@@ -536,7 +553,6 @@ export class Engine {
     this.#held = [];
     for (const send of held) send(null);
     for (const work of this.#unsettled.splice(0)) work();
-    this.#maybeSnapshot();
   }
 
   #answer(ticket: Ticket, outcome: Entry[] | Refusal): void {
@@ -554,21 +570,21 @@ export class Engine {
 
   #maybeSnapshot(): void {
     const { snapshotEvery, snapshot } = this.#options;
+    if (this.#isWriting || this.#failure !== null) return;
     if (this.#isSnapshotting || this.#sinceSnapshot < snapshotEvery) return;
     this.#sinceSnapshot = 0;
     this.#isSnapshotting = true;
     snapshot()
       .then(() => {
         this.#isSnapshotting = false;
-        // Between two batches only: then the state is what the journal holds.
-        if (!this.#isCommitting && this.#failure === null) this.#maybeSnapshot();
+        this.#maybeSnapshot();
         this.#settle();
       })
       .catch((error: Error) => this.fail(error));
   }
 
   #settle(): void {
-    const busy = this.waiting > 0 || this.#isCommitting || this.#isSnapshotting;
+    const busy = this.waiting > 0 || this.#isCommitting || this.isWriting;
     // After a failure whoever waits for a turn is told, some at a time; nothing else goes on.
     if (this.#failure === null ? busy : this.#entrance.queued > 0) return;
     const idle = this.#idle;

@@ -236,13 +236,13 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
   effects.close();
   outgoing.close();
   // What nobody waits for is in the books, and copies get it after the next start.
-  await either(engine.drained(), () => followers.isCutOff && !engine.owesAnswers && !engine.isSnapshotting);
+  await either(engine.drained(), () => followers.isCutOff && !engine.owesAnswers && !engine.isWriting);
   clearInterval(watch);
   const { haveAll, text } = await followers.caughtUp();
   if (running.followers !== null) (haveAll ? inform : tell)(text);
   running.followers?.close();
   // One of them may have had all, and something may have followed from that.
-  await either(engine.drained(), () => followers.wait.isOn && !engine.isSnapshotting);
+  await either(engine.drained(), () => followers.wait.isOn && !engine.isWriting);
   await snapshots.scrub?.close();
   await journal.close();
   leaveBooks(running.books, running.isDurable ? journal.position : null);

@@ -31,7 +31,7 @@ interface SnapshotsOptions extends Pick<SnapshotOptions, 'sign' | 'verify' | 'pi
   refused: readonly RefusedSnapshot[];
   /** Of scrubbing; null: nothing is read again. */
   rest: ScrubOptions['rest'] | null;
-  /** Asks for `take` to be called, between two batches. */
+  /** Asks for `take` to be called, between two frames. */
   request(): void;
   /** Asks for the journal to go on in a new segment; `done` as for `Journal.beginSegment`. */
   beginSegment(done: Done): void;
@@ -67,7 +67,7 @@ export class Snapshots {
   }
 
   /**
-   * Takes one. To be called between two batches: what the state holds is then what the journal does. Null where it could not
+   * Takes one. To be called between two frames: what the state holds is then what the journal does. Null where it could not
    * be taken, and is told of; rejects where the process is to end for that.
    */
   async take(): Promise<(SnapshotTaken & { seq: number }) | null> {

@@ -25,7 +25,7 @@ function packr(): Packr {
   return loaded;
 }
 
-/** Loads what packing needs, some 30 ms: a snapshot begins between two batches, and those would wait for it. */
+/** Loads what packing needs, some 30 ms: a snapshot begins between two frames, and those would wait for it. */
 export function loadPacking(): void {
   packValue([]);
 }

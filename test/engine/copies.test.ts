@@ -2,13 +2,17 @@
  * What is spoken of is in as many copies as it has to be: nobody hears of it before, by an answer, a read, an event or a
  * call outward; whoever waits is told once, whatever comes to an end first.
  */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
 import { CUT_OFF } from '../../src/engine.ts';
+import { SEGMENT_HEADER_BYTES, segmentName } from '../../src/storage/format.ts';
+import { snapshotName } from '../../src/storage/snapshot-format.ts';
+import { differencesOf } from '../../src/storage/state-digest.ts';
 import { issue } from '../core/books.ts';
 import { FakeDisk } from '../storage/fake-disk.ts';
 import { turns } from '../support/turns.ts';
-import { House, isAcknowledged, reasonOf } from './house.ts';
+import { DIRECTORY, House, isAcknowledged, reasonOf, recoverFrom } from './house.ts';
 
 /** A house whose copies have what it wrote when they are told to. */
 async function open() {
@@ -87,14 +91,71 @@ describe('while copies do not have what the disk has', () => {
     expect(house.engine.owesAnswers).toBe(false);
   });
 
+  // No copy can be begun of a journal that has changed on the disk: where both waited for a copy, nothing led out of it.
+  test('a journal that the disk has changed is left, and the snapshot behind it taken, while answers wait on', async () => {
+    const { house, copies, come, sent } = await open();
+    const { file } = house.journal.end!;
+    house.disk.flip(join(DIRECTORY, file), 100);
+    await house.kept.scrub!.round();
+    await turns(99);
+    const { seq } = house.journal.position;
+    expect([house.kept.newest, house.journal.end]).toEqual([
+      snapshotName(seq),
+      { file: segmentName(seq + 1), byte: SEGMENT_HEADER_BYTES },
+    ]);
+    expect([sent.answers, house.engine.isWriting]).toEqual([0, false]);
+    copies.isAway = false;
+    come();
+    const next = house.create(Kind.wallet, { handle: 'b' });
+    await house.quiet();
+    expect([isAcknowledged(sent), isAcknowledged(next)]).toEqual([true, true]);
+    house.disk.crash();
+    expect(differencesOf(recoverFrom(house.disk).state, house.state)).toEqual([]);
+  });
+
+  test('nothing is written while the next segment is begun, though copies have come meanwhile', async () => {
+    const { house, copies, come, sent } = await open();
+    house.disk.holdSyncs();
+    house.engine.beginSegment(() => {});
+    await turns(9);
+    const next = house.create(Kind.wallet, { handle: 'b' });
+    copies.isAway = false;
+    come();
+    await turns(9);
+    expect([isAcknowledged(sent), next.answers, house.engine.isWriting]).toEqual([true, 0, true]);
+    house.disk.releaseSyncs();
+    await house.quiet();
+    expect([isAcknowledged(next), house.fatals]).toEqual([true, []]);
+    house.disk.crash();
+    expect(differencesOf(recoverFrom(house.disk).state, house.state)).toEqual([]);
+  });
+
+  test('a snapshot that is asked for is taken at once, or once the frame is written that is on its way', async () => {
+    const { house, come, sent } = await open();
+    house.engine.requestSnapshot();
+    await turns(99);
+    expect([house.kept.newest, sent.answers]).toEqual([snapshotName(house.journal.position.seq), 0]);
+    const next = house.create(Kind.wallet, { handle: 'b' });
+    house.disk.holdSyncs();
+    come();
+    await turns(9);
+    house.engine.requestSnapshot();
+    house.disk.releaseSyncs();
+    await turns(99);
+    expect([house.kept.newest, next.answers]).toEqual([snapshotName(house.journal.position.seq), 0]);
+    come();
+    await house.quiet();
+    expect([isAcknowledged(sent), isAcknowledged(next), house.snapshots]).toEqual([true, true, 2]);
+  });
+
   test('a snapshot that is being written shows, so that nobody lets the directory go meanwhile', async () => {
     const { house, copies, come } = await open();
     copies.isAway = false;
     come();
     await house.quiet();
     house.engine.requestSnapshot();
-    expect([house.engine.isSnapshotting, house.engine.owesAnswers]).toEqual([true, false]);
+    expect([house.engine.isWriting, house.engine.owesAnswers]).toEqual([true, false]);
     await house.quiet();
-    expect(house.engine.isSnapshotting).toBe(false);
+    expect(house.engine.isWriting).toBe(false);
   });
 });

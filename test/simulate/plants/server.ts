@@ -86,8 +86,8 @@ export const SERVER_PLANTS: Plant[] = [
     'published before the sync',
     [
       ENGINE,
-      '    this.#isCommitting = true;\n    this.#changesCalled',
-      '    this.#isCommitting = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n    this.#changesCalled',
+      '    this.#isWriting = true;\n    this.#changesCalled',
+      '    this.#isWriting = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n    this.#changesCalled',
     ],
     [ENGINE, '    this.#options.publish(entries, this.#options.journal.position.seq);\n', ''],
   ],
@@ -344,15 +344,11 @@ export const SERVER_PLANTS: Plant[] = [
   ],
   [
     'the next segment is begun beside a frame',
-    [
-      ENGINE,
-      'if (!this.#isCommitting && this.#failure === null) this.#beginDue',
-      'if (this.#failure === null) this.#beginDue',
-    ],
+    [ENGINE, 'done === null || this.#isWriting || this.#failure !== null', 'done === null || this.#failure !== null'],
   ],
   [
     'frames go on while the next segment is begun',
-    [ENGINE, '    this.#isCommitting = true;\n    this.diskWait.begin(stopwatch());\n', ''],
+    [ENGINE, '    this.#isWriting = true;\n    this.diskWait.begin(stopwatch());\n', ''],
   ],
   ['the next segment counts before its header is on the device', [JOURNAL, '      await syncLater(file);\n', '']],
   [
