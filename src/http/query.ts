@@ -241,7 +241,8 @@ function parseFilters(pairs: readonly Pair[], of: Filtered): Filter[] {
       lists.set(key, list);
       if (list.push(value) > FILTER_VALUES_MAX) throw malformed('a filter lists too many values');
     } else if (wish.operator === 'regex') {
-      const pattern = compileRegex(value, room);
+      // An empty one, which every text has in it, is a value that somebody's program lost.
+      const pattern = value === '' ? null : compileRegex(value, room);
       if (!hasRoom(room)) throw malformed('query has patterns that are too large, or are so together');
       if (pattern === null) throw malformed('$regex is not a pattern this server runs (RE2 syntax, 256 characters)');
       filters.push({ ...wish, value, test: pattern.test });

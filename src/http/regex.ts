@@ -101,7 +101,7 @@ interface Engined {
  * repetitions (`(a{100}){100}`) or classes would make it large. It takes of the room, which is below 0 where that was why.
  */
 export function compileRegex(pattern: string, room = patternRoom()): Pattern | null {
-  if (pattern.length === 0 || pattern.length > PATTERN_LENGTH_MAX) return null;
+  if (pattern.length > PATTERN_LENGTH_MAX) return null;
   const size = writtenOut(pattern);
   const weight = weightOf(pattern);
   room.size -= size;

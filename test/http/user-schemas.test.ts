@@ -269,6 +269,13 @@ describe('a check', () => {
       ['/data/custom/b pattern'],
     ],
     ['matches anywhere, as JSON Schema does', custom({ pattern: 'b+' }), 'abbc', null],
+    ['matches any text by an empty pattern', custom({ pattern: '' }), 'abbc', null],
+    [
+      'matches any name by an empty pattern',
+      custom({ patternProperties: { '': { type: 'string' } } }),
+      { a: 1 },
+      ['/data/custom/a type'],
+    ],
     ['date', custom({ format: 'date' }), '2024-02-29', null],
     ['no such date', custom({ format: 'date' }), '2023-02-29', ['/data/custom format']],
     ['date-time', custom({ format: 'date-time' }), '2024-02-29T23:59:59.123Z', null],
