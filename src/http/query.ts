@@ -189,13 +189,20 @@ function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] 
     if (segments[1] === 'index') page.index = readInteger('index', text, 0, Number.MAX_SAFE_INTEGER, errors);
     if (segments[1] === 'limit') page.limit = readInteger('limit', text, 1, limitMax, errors);
   }
-  if (page.index * page.limit > Number.MAX_SAFE_INTEGER && errors.length === 0) {
-    errors.push(pageError('index', 'maximum', { comparison: '<=', limit: Number.MAX_SAFE_INTEGER }, 'is too large'));
+  const indexMax = pageIndexMax(page.limit);
+  if (page.index > indexMax && errors.length === 0) {
+    const message = `must be <= ${indexMax} with pages of ${page.limit}`;
+    errors.push(pageError('index', 'maximum', { comparison: '<=', limit: indexMax }, message));
   }
   if (errors.length > 0) {
     throw new QueryRefused(refuseShape(errors));
   }
   return page;
+}
+
+/** Beyond it the number of the page's first record would be none that is exact. */
+export function pageIndexMax(limit: number): number {
+  return Math.floor(Number.MAX_SAFE_INTEGER / limit);
 }
 
 function readInteger(member: string, text: string, min: number, max: number, errors: Fault[]): number {

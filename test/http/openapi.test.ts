@@ -120,6 +120,10 @@ test('a reason is not told with its status', () => {
 
 test('limits of the server are not those that are told', () => {
   expect(components.parameters.PageLimit.schema.maximum).toBe(50);
+  const { maximum } = components.parameters.PageIndex.schema;
+  expect(parseQuery(`page.index=${maximum}&page.limit=50`, Kind.wallet, 50)).toMatchObject({
+    page: { index: maximum },
+  });
   expect(components.schemas.IntentData.properties.claims.maxItems).toBe(5);
   expect(components.schemas.RecordBodyMeta.properties.proofs.maxItems).toBe(3);
 });

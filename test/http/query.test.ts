@@ -78,6 +78,13 @@ describe('page', () => {
     expect(Object.keys(error!).sort()).toEqual(['instancePath', 'keyword', 'message', 'params', 'schemaPath']);
   });
 
+  test('the largest index that is told is one that is taken', () => {
+    expect(refusalOf('page.index=9007199254740991&page.limit=2').custom).toMatchObject({
+      errors: [{ params: { comparison: '<=', limit: 4503599627370495 } }],
+    });
+    expect(parse('page.index=4503599627370495&page.limit=2').page).toEqual({ index: 4503599627370495, limit: 2 });
+  });
+
   test('a server of short pages gives no more of its own accord than it may be asked for', () => {
     expect(parseQuery('', Kind.wallet, 5)).toMatchObject({ page: { index: 0, limit: 5 } });
   });

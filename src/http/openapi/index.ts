@@ -16,6 +16,7 @@ import {
   FILTERS_MAX,
   type Filtered,
   PAGE_LIMIT_DEFAULT,
+  pageIndexMax,
   pathsOf,
 } from '../query.ts';
 import type { Schema } from '../schema-words.ts';
@@ -230,7 +231,7 @@ function parameters(pageLimitMax: number): Record<string, unknown> {
       type: 'integer',
       format: 'int64',
       minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
+      maximum: pageIndexMax(pageLimitMax),
       default: 0,
     }),
     PageLimit: inQuery('page.limit', 'How many on a page.', {
