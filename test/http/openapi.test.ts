@@ -10,7 +10,7 @@ import { REASONS } from '../../src/http/errors.ts';
 import { describeInterface } from '../../src/http/openapi/index.ts';
 import { DATA_MEMBERS, MEMBERS, SHAPES } from '../../src/http/openapi/shape-texts.ts';
 import { allRoutes, findRoute } from '../../src/http/paths.ts';
-import { type ListQuery, parseQuery } from '../../src/http/query.ts';
+import { type ListQuery, PAGE_BYTES_MAX, parseQuery } from '../../src/http/query.ts';
 import { compileSchemas, type Operation } from '../../src/http/schemas.ts';
 import { Desk } from '../fuzz/desk.ts';
 import type { Json } from '../support/client.ts';
@@ -120,6 +120,7 @@ test('a reason is not told with its status', () => {
 
 test('limits of the server are not those that are told', () => {
   expect(components.parameters.PageLimit.schema.maximum).toBe(50);
+  expect(components.parameters.PageLimit.description).toContain(`${PAGE_BYTES_MAX / 2 ** 20} MiB`);
   const { maximum } = components.parameters.PageIndex.schema;
   expect(parseQuery(`page.index=${maximum}&page.limit=50`, Kind.wallet, 50)).toMatchObject({
     page: { index: maximum },

@@ -15,6 +15,7 @@ import {
   FILTER_VALUES_MAX,
   FILTERS_MAX,
   type Filtered,
+  PAGE_BYTES_MAX,
   PAGE_LIMIT_DEFAULT,
   pageIndexMax,
   pathsOf,
@@ -194,6 +195,8 @@ function parametersOf(route: RouteRow, operation: Operation): unknown[] {
 
 const inQuery = (name: string, description: string, schema: Schema) => ({ name, in: 'query', description, schema });
 
+const HOW_MANY = `How many on a page. Where these are more than ${PAGE_BYTES_MAX / 2 ** 20} MiB together it is 400: ask for fewer.`;
+
 const parameterRef = (name: string) => ({ $ref: `#/components/parameters/${name}` });
 
 function pathParameter(name: string, { kind }: RouteRow): Record<string, unknown> {
@@ -234,7 +237,7 @@ function parameters(pageLimitMax: number): Record<string, unknown> {
       maximum: pageIndexMax(pageLimitMax),
       default: 0,
     }),
-    PageLimit: inQuery('page.limit', 'How many on a page.', {
+    PageLimit: inQuery('page.limit', HOW_MANY, {
       type: 'integer',
       minimum: 1,
       maximum: pageLimitMax,
