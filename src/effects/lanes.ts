@@ -6,7 +6,8 @@
  * by side, up to `parallelMax` calls at once. A job that waits to be tried again holds no place among the `parallelMax`.
  *
  * Calls of all lanes share `inFlightMax`. A party may have very many lanes, so all of them together have a share, alone
- * four fifths of the places; parties take turns, and within a party its lanes. A lane may have as many calls on their
+ * four fifths of the places; parties take turns, and within a party its lanes. There may be very many parties, too: those
+ * whose last call was slow leave some places to the others. A lane may have as many calls on their
  * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
  * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
  * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
@@ -23,7 +24,7 @@
  * never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time and network
  * are handed in, and there is no chance: the same calls, answers and clock give the same run.
  */
-import { LongMap, near } from '../memory/index.ts';
+import { LongMap, near, Recent } from '../memory/index.ts';
 import { SHARE } from '../turns.ts';
 import { backoffMs } from './backoff.ts';
 import { guarded } from './guarded.ts';
@@ -84,6 +85,12 @@ const AWAY_AFTER = 32;
 const AWAY_PAUSE_MS = 20;
 /** Rows that come from there in one turn once it is back. */
 const BACK_ROWS_MAX = 1000;
+/** A call that takes longer is slow, whatever comes of it, and so is its party until one of its calls is quick. */
+const QUICK_MS = 1_000;
+/** What slow parties may take of the places together. */
+const SLOW_SHARE = 7 / 8;
+/** Slow parties that are remembered. */
+const SLOW_MAX = 10_000;
 
 interface Entry {
   readonly job: Job;
@@ -106,6 +113,8 @@ interface Row extends Standing<Row> {
   calling: AbortController | null;
   /** What the call of its head takes, or took when it was made last. */
   places: number;
+  /** Whether its call counts among those of slow parties. */
+  isSlow: boolean;
   /** The head was cancelled while its call was on its way. */
   cancelled: boolean;
 }
@@ -148,11 +157,16 @@ export class Lanes {
   readonly #parties = new Map<string, Party>();
   /** Parties with hungry lanes; the next in turn first. */
   readonly #hungry = new Set<Party>();
+  /** Names of slow parties, and those of them that are hungry and wait for a place among theirs. */
+  readonly #slow = new Recent<string, true>(SLOW_MAX);
+  readonly #held = new Set<Party>();
+  readonly #slowMax: number;
   /** By the names of parties that rest, which outlast them, what ends that. */
   readonly #resting = new Map<string, Timer>();
   readonly #placeBytes: number;
-  /** Places taken, and by how many calls. */
+  /** Places taken, by slow parties among them, and by how many calls. */
   #inFlight = 0;
+  #slowInFlight = 0;
   #calls = 0;
   #jobs = 0;
   #turn: Timer | null = null;
@@ -162,6 +176,7 @@ export class Lanes {
     if (options.inFlightMax < 1 || options.attemptsMax < 1) throw new RangeError('lanes need at least one call');
     this.#options = options;
     this.#placeBytes = BODY_BYTES_MAX / options.inFlightMax;
+    this.#slowMax = Math.ceil(SLOW_SHARE * options.inFlightMax);
   }
 
   /** Adds a job to the end of the lane of `address`. The lane takes `parallelMax` and `party` of its first job. */
@@ -184,6 +199,7 @@ export class Lanes {
       timer: null,
       calling: null,
       places: 1,
+      isSlow: false,
       cancelled: false,
       ...standing,
     };
@@ -268,6 +284,7 @@ export class Lanes {
     this.#lanes.clear();
     this.#parties.clear();
     this.#hungry.clear();
+    this.#held.clear();
     this.#jobs = 0;
   }
 
@@ -292,7 +309,7 @@ export class Lanes {
   #offerParty(party: Party): void {
     if (party.hungry.size === 0 || this.#resting.has(party.name)) return;
     this.#hungry.add(party);
-    this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
+    this.#turnAgain(this.#hungry);
   }
 
   #rest(party: Party, ms: number): void {
@@ -310,6 +327,7 @@ export class Lanes {
 
   /** Begins attempts, one a party in turn. What finds no place is left for the turn that the end of a call brings. */
   #takeTurn(): void {
+    this.#letIn();
     this.#turn = null;
     let starts = 0;
     const { timers } = this.#options;
@@ -318,7 +336,13 @@ export class Lanes {
     for (const party of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
       if (free <= 0) return;
-      const room = roomOf(party, free);
+      const open = this.#slow.get(party.name) ? Math.min(free, this.#slowMax - this.#slowInFlight) : free;
+      if (open <= 0) {
+        this.#hungry.delete(party);
+        this.#held.add(party);
+        continue;
+      }
+      const room = roomOf(party, open);
       const next = nextOf(party, room);
       if (next === undefined) continue;
       const begun = timers.now();
@@ -329,16 +353,32 @@ export class Lanes {
       const { lane, row } = next;
       party.hungry.delete(lane);
       this.#hungry.delete(party);
-      if (row !== null) this.#start(lane, row, room);
+      if (row !== null) this.#start(lane, row, room, begun);
       if (this.#closed) return;
       const took = timers.now() - begun;
       if (took > TURN_MS_MAX) this.#rest(party, took * REST);
       if (lane.ready.first !== null && lane.calls < lane.parallelMax) party.hungry.add(lane);
       if (party.hungry.size > 0 && !this.#resting.has(party.name)) this.#hungry.add(party);
     }
+    // Who was let in may have had nothing to begin any more.
+    if (this.#slowInFlight < this.#slowMax) this.#turnAgain(this.#held);
   }
 
-  #start(lane: Lane, row: Row, room: number): void {
+  /** As many slow parties as there are places for them stand in line again. */
+  #letIn(): void {
+    let left = this.#slowMax - this.#slowInFlight;
+    for (const party of this.#held) {
+      if (left-- <= 0) return;
+      this.#held.delete(party);
+      this.#offerParty(party);
+    }
+  }
+
+  #turnAgain({ size }: ReadonlySet<Party>): void {
+    if (size > 0) this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
+  }
+
+  #start(lane: Lane, row: Row, room: number, begun: number): void {
     const { party } = lane;
     const entry = row.head;
     const wanted = guarded(() => entry.job.make(), null, this.#options.defect);
@@ -355,22 +395,25 @@ export class Lanes {
     const calling = new AbortController();
     row.calling = calling;
     entry.attempts++;
-    this.#take(lane, 1, row.places);
+    row.isSlow = this.#slow.get(party.name) === true;
+    this.#take(lane, row, 1);
     void this.#options
       .call({ ...wanted, body, party: party.name, signal: calling.signal })
-      .then((answer) => this.#ended(lane, row, answer));
+      .then((answer) => this.#ended(lane, row, answer, this.#options.timers.now() - begun));
   }
 
   /** A call more with its places, or both less. */
-  #take(lane: Lane, calls: 1 | -1, places: number): void {
+  #take(lane: Lane, row: Row, calls: 1 | -1): void {
+    const places = calls * row.places;
     lane.calls += calls;
     this.#calls += calls;
     lane.party.inFlight += places;
     this.#inFlight += places;
+    if (row.isSlow) this.#slowInFlight += places;
   }
 
-  #ended(lane: Lane, row: Row, answer: Answer): void {
-    this.#take(lane, -1, -row.places);
+  #ended(lane: Lane, row: Row, answer: Answer, tookMs: number): void {
+    this.#take(lane, row, -1);
     putBy(lane.party, row.places / 2);
     if (this.#closed) return;
     row.calling = null;
@@ -378,13 +421,21 @@ export class Lanes {
     const outcome = cancelled ? null : this.#judge(entry, answer);
     if (isThere(answer)) this.#answered(lane);
     else if (!cancelled) lane.failures++;
+    this.#remember(lane.party, tookMs > QUICK_MS);
     if (cancelled || outcome !== null) this.#removeHead(lane, row);
     else this.#waitAgain(lane, row, answer);
     this.#offer(lane);
-    if (this.#hungry.size > 0) this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
+    this.#turnAgain(this.#hungry);
+    this.#turnAgain(this.#held);
     // Last, because whoever is told may add, cancel or close.
     if (outcome !== null) this.#tellSettled(entry, outcome);
     else if (!cancelled) this.#tellFailed(entry);
+  }
+
+  #remember(party: Party, isSlow: boolean): void {
+    if (isSlow) this.#slow.set(party.name, true);
+    else this.#slow.delete(party.name);
+    if (!isSlow && this.#held.delete(party)) this.#offerParty(party);
   }
 
   #tellSettled({ job, attempts, lastError }: Entry, outcome: Outcome): void {
@@ -479,7 +530,7 @@ export class Lanes {
     if (lane.pace !== null) this.#options.timers.cancel(lane.pace);
     const { party } = lane;
     party.hungry.delete(lane);
-    if (party.hungry.size === 0) this.#hungry.delete(party);
+    if (party.hungry.size === 0) for (const line of [this.#hungry, this.#held]) line.delete(party);
     if (--party.lanes === 0) this.#parties.delete(party.name);
   }
 }

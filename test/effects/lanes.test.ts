@@ -230,6 +230,27 @@ describe('shares', () => {
     expect(Math.max(...live.map((one) => one.at))).toBe(before);
   });
 
+  test('very many parties whose calls hang till their time is over leave places for one whose calls are quick', async () => {
+    const { clock, lanes, job, network } = makeWorld(
+      (url) => (url.startsWith('live') ? taken(0) : { status: 503, afterMs: 10_000 }),
+      { inFlightMax: 16 },
+    );
+    for (let party = 0; party < 100; party++) lanes.add(`dead ${party}`, 1, job(`dead ${party}`), `party ${party}`);
+    // Till then it is not known of all of them.
+    await clock.run(100_000);
+    for (let i = 0; i < 30; i++) {
+      const before = clock.now();
+      lanes.add('live', 1, job(`live ${i}`));
+      await clock.run(1_000);
+      expect(network.sent.find(({ url }) => url === `live ${i}`)?.at).toBe(before);
+      expect(network.onWay()).toBe(14);
+    }
+    await clock.run(DAY);
+    // They have their turns all the same, and places as all others once they are quick again.
+    const counts = Array.from({ length: 100 }, (_, party) => network.sent.filter(({ url }) => url === `dead ${party}`));
+    expect(Math.min(...counts.map(({ length }) => length))).toBeGreaterThan(30);
+  });
+
   test('parties take turns, and within a party its lanes', async () => {
     const { clock, lanes, job, urls } = makeWorld(() => taken(10), { inFlightMax: 1 });
     for (const lane of ['a', 'b', 'c']) for (const i of [1, 2]) lanes.add(lane, 4, job(`${lane}${i}`), 'abc');

@@ -62,7 +62,7 @@ export const TESTED_PLANTS: TestedPlant[] = [
   [
     'a long body gives one place back',
     'effects/long-bodies',
-    ['src/effects/lanes.ts', 'this.#take(lane, -1, -row.places);', 'this.#take(lane, -1, -1);'],
+    ['src/effects/lanes.ts', 'const places = calls * row.places;', 'const places = calls > 0 ? row.places : -1;'],
   ],
   [
     'a party takes what is left for others, by long bodies',
