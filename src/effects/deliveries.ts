@@ -115,7 +115,7 @@ export function failedOf(state: State, row: number): Queued[] {
   let left = FAILED_MAX;
   for (let at = state.feeds.get(row)?.last ?? 0; at !== 0 && left-- > 0; at = state.heap.prev(at)) {
     const { seq, index, isDelivered, luid } = entryAt(state, at) as DeliveryEntry;
-    const key = `${seq} ${index}`;
+    const key = keyOf({ seq, index });
     if (!settled.has(key) && !isDelivered) failed.push({ seq, index, before: luid });
     settled.add(key);
   }
@@ -125,6 +125,10 @@ export function failedOf(state: State, row: number): Queued[] {
 /** Whether the books say that the event was taken, or given up. */
 export function isOver({ seq, index }: Queued, told: Queued): boolean {
   return seq < told.seq || (seq === told.seq && index <= told.index);
+}
+
+export function keyOf({ seq, index }: Queued): string {
+  return `${seq} ${index}`;
 }
 
 export function isSame(one: Queued, other: Queued): boolean {

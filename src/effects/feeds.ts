@@ -30,6 +30,7 @@ import {
   failedOf,
   isOver,
   isSame,
+  keyOf,
   listDeliveries,
   type Queued,
   type Tried,
@@ -90,6 +91,8 @@ interface Receiver extends Reader {
    *     reading         has come to the end of the log       live
    */
   mode: 'live' | 'reading' | 'full';
+  /** Of the deliveries noted up to the one at this address, all that were given up are tried again: whoever asks again costs nothing. */
+  retried: number;
   /** Of the entry at `from`, the first event that was not looked at; both tell where it stands that is not live. */
   index: number;
 }
@@ -184,11 +187,18 @@ export class Feeds {
     this.#takeUp(row);
     const receiver = this.#receivers.get(row);
     if (receiver === undefined) return;
-    for (const queued of failedOf(this.#options.state, row)) {
-      if (!this.#places.hasRoom(receiver.ledger)) break;
-      if (!receiver.queue.some((other) => isSame(other, queued))) this.#send(receiver, queued);
-    }
+    const last = this.#options.state.feeds.get(row)?.last ?? 0;
+    if (receiver.retried !== last) this.#retryFailed(receiver, last);
     this.#wake(row);
+  }
+
+  #retryFailed(receiver: Receiver, last: number): void {
+    const underway = new Set(receiver.queue.map(keyOf));
+    for (const queued of failedOf(this.#options.state, receiver.row)) {
+      if (!this.#places.hasRoom(receiver.ledger)) return;
+      if (!underway.has(keyOf(queued))) this.#send(receiver, queued);
+    }
+    receiver.retried = last;
   }
 
   /** What waits goes now. */
@@ -244,7 +254,7 @@ export class Feeds {
   #open(row: number, mode: Receiver['mode'], from: number): void {
     const { rows, log } = this.#options.state;
     const kind = rows.kind.get(row);
-    const place = { mode, from, index: 0 };
+    const place = { retried: 0, mode, from, index: 0 };
     const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', asked: 0, queue: [], ...place };
     let seq = from;
     while (log.get(seq - 1) === 0) seq--;

@@ -21,6 +21,19 @@ function deliveriesOf(
   }
 }
 
+/** How often an entry was looked at from now on. */
+function countLooks({ house }: Theatre): () => number {
+  const { heap } = house.state;
+  const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
+  let looks = 0;
+  const counted = (look: (at: number) => number) => (at: number) => {
+    looks++;
+    return look(at);
+  };
+  Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
+  return () => looks;
+}
+
 describe('the list of deliveries', () => {
   /** An effect, in its row, that was told of so many credits of each intent. */
   async function toldOfCredits(credits: number, intents = 1): Promise<{ theatre: Theatre; row: number }> {
@@ -62,19 +75,38 @@ describe('the list of deliveries', () => {
 
   test('of very many passes by those before its page, and names those on it, in steps', async () => {
     const { theatre, row } = await toldOfCredits(50, 30);
-    const { heap } = theatre.house.state;
-    const [prev, offset] = [heap.prev.bind(heap), heap.offset.bind(heap)];
-    let looks = 0;
-    const counted = (look: (at: number) => number) => (at: number) => {
-      looks++;
-      return look(at);
-    };
-    Object.assign(heap, { prev: counted(prev), offset: counted(offset) });
+    const looks = countLooks(theatre);
     const steps = theatre.effects.deliveries(row, { skip: 1400, max: 100, order: 'newest' });
     let most = 0;
-    for (let before = 0; steps.next().done !== true; before = looks) most = Math.max(most, looks - before);
+    for (let before = 0; steps.next().done !== true; before = looks()) most = Math.max(most, looks() - before);
     expect(most).toBeLessThan(1200);
-    expect(looks).toBeGreaterThan(1400);
+    expect(looks()).toBeGreaterThan(1400);
+  });
+
+  test('whoever asks again and again for what was given up has it looked for once: each took twenty milliseconds', async () => {
+    const { theatre, row } = await toldOfCredits(1);
+    theatre.answer = () => 501;
+    await theatre.done(theatre.house.intent('late', ...Array.from({ length: 30 }, (_, n) => issue('a', n + 1))));
+    await theatre.run(5000);
+    theatre.answer = () => 'silence';
+    const looks = countLooks(theatre);
+    theatre.effects.retry(row);
+    expect(looks()).toBeGreaterThan(30);
+    const first = looks();
+    for (let n = 0; n < 10; n++) theatre.effects.retry(row);
+    expect(looks()).toBe(first);
+    // What is given up meanwhile is looked for.
+    theatre.answer = () => 501;
+    await theatre.run(15_000);
+    theatre.answer = () => 202;
+    theatre.effects.retry(row);
+    await theatre.run(5000);
+    const rows = deliveriesOf(theatre, row, 0, 100);
+    expect(rows.map(({ status }) => status)).toEqual([
+      ...Array(30).fill('delivered'),
+      ...Array(60).fill('failed'),
+      'delivered',
+    ]);
   });
 });
 
