@@ -51,6 +51,11 @@ describe('a forged body changes nothing', () => {
       (body) => ({ ...body, meta: { proofs: [{ ...body.meta.proofs[0], digest: 'a'.repeat(64) }] } }),
     ],
     [
+      'a proof by another method',
+      401,
+      (body) => ({ ...body, meta: { proofs: [{ ...body.meta.proofs[0], method: 'ed25519-v1' }] } }),
+    ],
+    [
       'a custom that was not signed',
       401,
       (body) => ({ ...body, meta: { proofs: [{ ...body.meta.proofs[0], custom: { moment: 'now' } }] } }),
@@ -104,6 +109,19 @@ describe('a forged body changes nothing', () => {
     expect(await house.prepare(debit)).toBe(202);
   });
 
+  test('a hash and a digest in large letters are the same ones, and the intent is too', async () => {
+    const house = await open();
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    const enlarge = (body: Json): Json => ({
+      ...body,
+      hash: body.hash.toUpperCase(),
+      meta: { proofs: body.meta.proofs.map((one: Json) => ({ ...one, digest: one.digest.toUpperCase() })) },
+    });
+    const large = enlarge(signed({ ...debit.body.data, intent: enlarge(debit.intent) }, ledger.keys));
+    expect((await house.send('POST', '/debits', large)).status).toBe(202);
+    expect(await house.prepare(debit)).toBe(202);
+  });
+
   test.each([
     ['another entry in the path', { handle: 'deb_other' }],
     ['another action in the path', { action: 'abort' }],
@@ -141,10 +159,20 @@ describe('a forged body changes nothing', () => {
     const status = async (body: Json): Promise<number> => (await house.send('POST', '/debits', body)).status;
     await until(async () => (await status(large)) === 503, 'a refusal');
     expect(await status(debit.body)).toBe(202);
+    for (let n = 0; n < 5; n++) expect(await status(large)).toBe(503);
     slow.destroy();
     await until(async () => (await status(large)) === 202, 'the room that was left');
     // None of it is kept by those that were sent away, nor by those that were taken.
     for (let n = 0; n < 5; n++) expect(await status(large)).toBe(202);
+  });
+
+  test('a body that does not end, and is far too large by then, is cut off', async () => {
+    const house = await open();
+    const endless = new Socket().connect(Number(new URL(house.url).port), '127.0.0.1');
+    endless.on('error', () => {});
+    endless.write(`POST /debits HTTP/1.1\r\nhost: bank\r\ncontent-length: 9000000\r\n\r\n${' '.repeat(500_000)}`);
+    endless.resume();
+    await new Promise((resolve) => endless.once('close', resolve));
   });
 
   test('who reads no answers, for long: each held a connection for ever, and a thousand of them all there are', async () => {

@@ -19,13 +19,25 @@ describe('a debit', () => {
     await reported(debit, 'committed');
   });
 
+  test('of all there is goes', async () => {
+    const house = await open();
+    const debit = entryOf(ledger, 'debit', 'ana', 1000);
+    await house.prepare(debit);
+    await reported(debit, 'prepared');
+    expect((await house.money()).ana).toEqual([0, 1000, 0]);
+  });
+
   test('holds, then is released', async () => {
     const house = await open();
     const debit = entryOf(ledger, 'debit', 'ana', 300);
     await house.prepare(debit);
+    const { moment } = await reported(debit, 'prepared');
+    house.clock.now += 1000;
     expect(await house.go(debit, 'abort')).toBe(202);
     expect(await house.money()).toEqual(START);
-    await reported(debit, 'aborted');
+    // Each report says when its entry came to that, also where it is sent again.
+    const later = new Date(Date.parse(moment) + 1000).toISOString();
+    expect((await reported(debit, 'aborted')).moment).toBe(later);
   });
 
   test('what is held is not there for the next', async () => {

@@ -155,6 +155,8 @@ export interface House {
   /** What the log was told, and the error that stopped it. */
   log: string[];
   fatal: Error[];
+  /** What its clock shows. */
+  clock: { now: number };
   send(
     method: string,
     path: string,
@@ -197,12 +199,13 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
   disk.mkdir(DIRECTORY);
   const keys = keyPairFromSecret(Buffer.from(BANK_KEYS.secret, 'base64'));
   const [log, fatal]: [string[], Error[]] = [[], []];
+  const clock = { now: MOMENT };
   const bank = new Bank({
     disk,
     directory: DIRECTORY,
     house: { name: 'bank-a', symbol: 'usd' },
     keys,
-    clock: () => MOMENT,
+    clock: () => clock.now,
     ledgerHandles: options.ledgerHandles ?? [],
     entriesMax: options.entriesMax ?? 1000,
     fatal: (error) => fatal.push(error),
@@ -241,6 +244,7 @@ export async function openHouse(ledger: FakeLedger, options: HouseOptions = {}):
     url,
     log,
     fatal,
+    clock,
     async send(method, path, body, headers = {}) {
       const init: RequestInit = { method, headers };
       if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body);

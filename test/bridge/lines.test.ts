@@ -123,6 +123,23 @@ describe('writing', () => {
     await lines.append({ number: 3 });
     expect(open(disk).read).toEqual([1, 2, 3]);
   });
+
+  test('a disk that gives fewer bytes than it is asked for: behind them stand those that were read before', async () => {
+    const disk = makeDisk();
+    const { lines } = open(disk);
+    for (const number of [1, 2, 3]) await lines.append({ number, text: 'x'.repeat(700_000) });
+    disk.inject({ call: 'read', skip: 1, short: 1000 });
+    expect(open(disk).read).toEqual([1, 2, 3]);
+  });
+
+  test('a disk that takes no byte any more', async () => {
+    const disk = makeDisk();
+    const failed: string[] = [];
+    const { lines } = open(disk, ({ message }) => failed.push(message));
+    disk.inject({ call: 'write', short: 0, times: 9 });
+    await expect(lines.append({ number: 1 })).rejects.toThrow('the disk takes no more bytes');
+    expect(failed).toHaveLength(1);
+  });
 });
 
 // What was written after it lay in a file without a name, or behind a hole, and was acknowledged.

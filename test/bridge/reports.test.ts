@@ -36,7 +36,7 @@ function clientAt(port: number): Ledger {
 }
 
 describe('a report', () => {
-  test.each([503, 500, 404, 408, 429, 302, 0])('is sent again after %i, the same bytes', async (status) => {
+  test.each([503, 500, 404, 408, 425, 429, 302, 0])('is sent again after %i, the same bytes', async (status) => {
     let refusals = 3;
     ledger.answer = () => (refusals-- > 0 ? status : 200);
     const debit = entryOf(ledger, 'debit', 'ana', 300);

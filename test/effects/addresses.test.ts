@@ -240,16 +240,28 @@ describe('the operator opens', () => {
     expect(seen).toHaveLength(1);
   });
 
+  const mayCallBy = (callsAllow: string) => {
+    const guard = new Guard({ allowPrivate: false, callsAllow, resolve: () => {} });
+    const asking = { party: '', signal: new AbortController().signal };
+    return (url: string) => guard.lookupFor(new URL(url), asking) !== null;
+  };
+
   test('an IPv6 address with this port, however it is written', () => {
-    const guard = new Guard({ allowPrivate: false, callsAllow: '[FD00:0:0:0::1]:8080', resolve: () => {} });
-    const mayCall = (url: string) => {
-      const asking = { party: '', signal: new AbortController().signal };
-      return guard.lookupFor(new URL(url), asking) !== null;
-    };
+    const mayCall = mayCallBy('[FD00:0:0:0::1]:8080');
     expect(mayCall('http://[fd00::1]:8080/')).toBe(true);
     expect(mayCall('http://[fd00:0:0:0::1]:8080/')).toBe(true);
     expect(mayCall('http://[fd00::1]/')).toBe(false);
     expect(mayCall('http://[fd00::2]:8080/')).toBe(false);
+  });
+
+  test('the port that a URL need not say, by its scheme; and of the public internet nothing need be opened', () => {
+    const urls = ['http', 'https'].flatMap((scheme) => [`${scheme}://10.0.0.1/`, `${scheme}://10.0.0.2/`]);
+    expect(urls.filter(mayCallBy('10.0.0.1:443,10.0.0.2:80'))).toEqual(['http://10.0.0.2/', 'https://10.0.0.1/']);
+    expect(['http://8.8.8.8/', 'http://10.0.0.1/', 'http://[2606:4700::1]/'].map(mayCallBy(''))).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   test.each([
