@@ -88,7 +88,7 @@ export function readStatus(intent: JsonObject, ledgerKey: string): string | null
 
 /** The claims that an entry says it is of, null where they are not there. */
 function readClaims(inputs: unknown, { claims }: JsonObject, side: string): JsonObject[] | null {
-  if (!Array.isArray(inputs) || !Array.isArray(claims) || inputs.length === 0) return null;
+  if (!Array.isArray(inputs) || !Array.isArray(claims)) return null;
   if (new Set(inputs).size !== inputs.length) return null;
   const found = inputs.map((input: unknown) => (Number.isSafeInteger(input) ? claims[input as number] : undefined));
   return found.every((claim) => isObject(claim) && claim[side] !== undefined) ? found : null;
