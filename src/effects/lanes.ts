@@ -564,12 +564,12 @@ function roomOf({ inFlight }: Party, free: number): number {
  */
 function nextOf(party: Party, room: number): { lane: Lane; row: Row | null } | undefined {
   const { waiting } = party;
-  if (waiting !== null && party.hungry.has(waiting.lane) && fits(party, waiting.row, room)) return waiting;
+  if (waiting !== null && fits(party, waiting.row, room)) return waiting;
   for (const lane of party.hungry) {
     const row = lane.ready.first;
     // What was ready may be cancelled by now: its lane is looked at once more, and is hungry no longer.
     if (row === null || fits(party, row, room)) {
-      if (lane.calls < room - party.saved) return { lane, row };
+      if (lane.calls < room) return { lane, row };
     } else if (row.places > 1) party.waiting ??= { lane, row };
   }
   return undefined;

@@ -125,7 +125,8 @@ describe('a prepare fails', () => {
     expect(custom.detail).not.toBe('');
     expect(await house.go(asked, 'commit')).toBe(409);
     expect(await house.go(asked, 'abort')).toBe(202);
-    await reported(asked, 'aborted');
+    // It has no reason any more once it is aborted.
+    expect(Object.keys(await reported(asked, 'aborted')).sort()).toEqual(['coreId', 'handle', 'moment', 'status']);
     expect(await house.money()).toEqual(START);
   });
 
@@ -179,7 +180,10 @@ describe('a prepare fails', () => {
     expect(await house.money()).toEqual(START);
     // Where routes led from other wallets it is one account all the same.
     await reported(await take('routed', ['one', 'two']), 'prepared');
-    expect((await house.money()).ana).toEqual([980, 20, 0]);
+    // What stands behind those is theirs.
+    const behind = { account: 'luz' };
+    await reported(await take('routed, with accounts', [beside('one', behind), beside('two', behind)]), 'prepared');
+    expect((await house.money()).ana).toEqual([960, 40, 0]);
   });
 
   test('a wallet of its own is the account of that name', async () => {
