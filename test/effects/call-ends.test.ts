@@ -1,7 +1,7 @@
 /** What becomes of calls to bridges that nobody does, and what is said in them of a symbol. */
 import { expect, test } from 'vitest';
 import { Kind } from '../../src/core/kinds.ts';
-import { issue, transfer } from '../core/books.ts';
+import { issue, limit, transfer } from '../core/books.ts';
 import { Theatre } from './theatre.ts';
 
 /** A payment of two wallets behind a bank. */
@@ -48,4 +48,24 @@ test('what all claims say of their symbol beside its handle is said to the bank'
   const symbol = { handle: 'usd', custom: { purpose: 'rent' } };
   const { calls } = await open(() => 202, { symbol });
   expect(calls.map(({ body }) => body.data.symbol)).toEqual([symbol, symbol]);
+});
+
+test('a symbol is said as it was called when the money was set aside, a wallet that a route led to as it is called when asked', async () => {
+  const theatre = await open(() => 202);
+  const { house } = theatre;
+  await theatre.done(
+    house.create(Kind.wallet, { handle: 'to', routes: [{ action: 'credit', target: 'y' }] }),
+    house.intent('owes', limit('x', 'minBalance', -100)),
+  );
+  await theatre.done(house.intent('late', transfer('x', 'to', 5)));
+  await theatre.run();
+  const debit = theatre.at('/bank/debits')[0]!.body.data.handle;
+  await theatre.done(
+    house.update(Kind.symbol, 'usd', { handle: 'eur', factor: 1 }),
+    house.update(Kind.wallet, 'y', { handle: 'y2', bridge: 'bank' }),
+  );
+  await theatre.done(house.addProof(Kind.intent, 'late', JSON.stringify({ handle: debit, status: 'prepared' })));
+  await theatre.run();
+  const { symbol, target } = theatre.at('/bank/credits').at(-1)!.body.data;
+  expect([symbol, target]).toEqual([{ handle: 'usd' }, { handle: 'y2' }]);
 });

@@ -190,6 +190,8 @@ test('a bridge hears of statuses from when it says so until it says so no more',
     house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
     house.create(Kind.bridge, bank),
     house.create(Kind.wallet, { handle: 'x', bridge: 'bank' }),
+    // What it takes no part in is none of its business.
+    house.create(Kind.bridge, { ...interested, handle: 'other', config: { server: 'http://127.0.0.1:1/other' } }),
   );
   const told = async (handle: string) => {
     const before = theatre.calls.length;
@@ -207,6 +209,7 @@ test('a bridge hears of statuses from when it says so until it says so no more',
   expect(await told('meanwhile')).toEqual(['prepared', 'committed', 'completed']);
   await theatre.done(house.update(Kind.bridge, 'bank', { ...bank, traits: [] }));
   expect(await told('after')).toEqual([]);
+  expect(theatre.calls.filter(({ path }) => path.startsWith('/other'))).toEqual([]);
 });
 
 describe('a bridge that is there again', () => {
@@ -378,11 +381,16 @@ describe('an intent of many credits', () => {
   test('is told of once for each, in order, from a short queue, and goes on where it was after a restart', async () => {
     const first = await giant();
     expect(first.effects.counts().jobs).toBeLessThan(300);
-    first.answer = () => 200;
+    // The restart comes in the middle of them.
+    let left = 100;
+    first.answer = () => (left-- > 0 ? 200 : 503);
     await first.run(3000);
+    expect(heard(first).length).toBeLessThan(CREDITS);
     const second = await first.restart();
+    second.answer = () => 200;
     await second.run(10_000);
     expect(heard(second)).toEqual(Array.from({ length: CREDITS }, (_, n) => `w${n}`));
+    expect(namesIn(second.at('/hook')).filter((name) => name === 'w50')).toHaveLength(1);
     const taken = second.at('/hook').map(({ body }) => body.data.amount);
     expect(new Set(taken).size).toBe(CREDITS);
   });
@@ -554,6 +562,22 @@ test('events of many records that are written together are looked through for so
 describe('what is queued for all receivers together has an end: thousands whose endpoints hung filled the heap', () => {
   const EFFECTS = 30;
   const QUEUED_MAX = 100;
+
+  test('and what waits for one that is dropped takes no room any more', async () => {
+    const theatre = await Theatre.open(undefined, { queuedMax: QUEUED_MAX });
+    theatre.answer = () => 503;
+    const most = async (round: string) => {
+      await theatre.done(effect(theatre, { signal: 'wallet-created' }, round));
+      await theatre.done(...wallets(theatre, 'x', ...Array.from({ length: 200 }, (_, n) => `${round}${n}`)));
+      await theatre.run(1000);
+      return theatre.effects.counts().jobs;
+    };
+    const first = await most('v');
+    expect(first).toBeGreaterThan(QUEUED_MAX / 2);
+    await theatre.done(theatre.house.drop(Kind.effect, 'v'));
+    await theatre.run();
+    expect(await most('w')).toBe(first);
+  });
 
   test('and all of them hear all, in order, however late', async () => {
     const theatre = await Theatre.open(undefined, { queuedMax: QUEUED_MAX });

@@ -58,6 +58,21 @@ describe('long bodies', () => {
     expect(made).toBeLessThanOrEqual(24);
   });
 
+  test('that found no room, and are not wanted any more once there is, leave nothing put by for them', async () => {
+    const { clock, lanes, job, outcomes } = makeWorld(() => taken(50), { inFlightMax: 64 });
+    let isWanted = true;
+    const make = () => (isWanted ? { method: 'POST', url: 'x', body: 'x'.repeat(20 * MiB), secure: [] } : null);
+    for (let n = 0; n < 6; n++) lanes.add(`x${n}`, 1, job(`${n}`, `${n}`, { make }), 'party');
+    await clock.run(40);
+    isWanted = false;
+    await clock.run(DAY);
+    expect([outcomes().length, lanes.counts()]).toEqual([2, nothingLeft]);
+    for (let n = 0; n < 60; n++) lanes.add(`x${n}`, 1, job(`short ${n}`), 'party');
+    await clock.run(10);
+    expect(lanes.counts().inFlight).toBe(51);
+    lanes.close();
+  });
+
   test('that are to be tried again are not made before there is room', async () => {
     const { clock, lanes, job } = makeWorld((url) => (url === 'fails' ? refused() : hangs()), { inFlightMax: 64 });
     let made = 0;
