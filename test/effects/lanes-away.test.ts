@@ -1,6 +1,6 @@
 /** Lanes of whoever is away: what tells that it is back, and that nothing goes which was called off meanwhile. */
 import { expect, test } from 'vitest';
-import { hangs, makeWorld, refused, type taken } from './lanes-world.ts';
+import { hangs, makeWorld, refused, taken } from './lanes-world.ts';
 
 const JOBS = 40;
 
@@ -36,4 +36,22 @@ test('what stands in line is not called any more where it was called off, though
   await clock.run(60_000);
   expect(network.sent.slice(before).map(({ url }) => url)).toEqual(['later']);
   expect(lanes.counts()).toEqual({ lanes: 1, jobs: 1, inFlight: 1 });
+});
+
+test('whoever waits among the slow, and whose other call was quick, waits no more', async () => {
+  const takes: Record<string, number> = { slow: 2000, quick: 600, next: 0 };
+  const { clock, lanes, job, network } = makeWorld(
+    (url) => (url in takes ? taken(takes[url]) : { status: 503, afterMs: 10_000 }),
+    { inFlightMax: 32 },
+  );
+  for (let n = 0; n < 100; n++) lanes.add(`dead ${n}`, 1, job(`dead ${n}`), `party ${n}`);
+  await clock.run(100_000);
+  const add = (url: string) => lanes.add(url, 1, job(url), 'party');
+  add('slow');
+  await clock.run(1500);
+  add('quick');
+  await clock.run(550);
+  add('next');
+  await clock.run(100);
+  expect(network.sent.filter(({ url }) => url in takes).map(({ at }) => at)).toEqual([100_000, 101_500, 102_100]);
 });
