@@ -27,9 +27,9 @@ export function whyNot(call: Call, action: AccessAction, row: number, caller: Ca
 }
 
 /** The row the request speaks of; -1 once it has been told that there is none, or that it is not for this caller. */
-export function readableRow(call: Call): number {
+export function readableRow(call: Call, action: 'read' | 'query-event' = 'read'): number {
   const row = rowOf(call);
-  const refusal = whyNot(call, 'read', row, callerOf(call, []));
+  const refusal = whyNot(call, action, row, callerOf(call, []));
   if (refusal === null) return row;
   refuseDurable(call, refusal);
   return -1;

@@ -153,7 +153,8 @@ export function listRecords(call: Call): void {
 }
 
 /**
- * Answers with a page of the records of a kind. `visible` is asked again at the end: a walk may outlast a rule.
+ * Answers with a page of the records of a kind. `visible` is asked again at the end, and whether what a record has of them
+ * may still be read: a walk may outlast a rule.
  * Where `isPageTold` is false the envelope leaves out which page it is. `circle`: where memberships of that one alone are
  * visible, its luid.
  */
@@ -180,6 +181,7 @@ export function sendListing(
     if (!listing.step(() => performance.now() > pause)) return false;
     const page = isPageTold ? { index, limit, total: listing.total } : null;
     const shown = () => {
+      if (call.route.id !== null && readableRow(call) < 0) return null;
       const isVisible = visible();
       return isVisible === undefined ? listing.page : listing.page.filter(({ row }) => isVisible(row));
     };
@@ -217,10 +219,15 @@ const PAGE_TOO_LARGE = refuse(
   'The records of this page are larger than one answer may be; ask for fewer with page.limit',
 );
 
-/** `shown` is asked again where the page has to wait. What changes meanwhile is told as it was when the page was found. */
-function sendRecords(call: Call, shown: () => readonly Stand[], page: Page | null): void {
-  const seeAll = (): SeenAll => {
-    const seen = shown().map(({ row, at }) => see(call.house, row, at));
+/**
+ * `shown` is asked again where the page has to wait, and gives null where it has told why there is none. What changes
+ * meanwhile is told as it was when the page was found.
+ */
+function sendRecords(call: Call, shown: () => readonly Stand[] | null, page: Page | null): void {
+  const seeAll = (): SeenAll | null => {
+    const stands = shown();
+    if (stands === null) return null;
+    const seen = stands.map(({ row, at }) => see(call.house, row, at));
     return { bytes: sum(seen.map(({ bytes }) => bytes)), seen };
   };
   const tell = (held: Call, { bytes, seen }: SeenAll) => {

@@ -244,7 +244,19 @@ describe('records that are asked for by very many at once', () => {
     ['a record', '/v2/wallets/large', 403],
     ['a history', '/v2/wallets/large/changes', 403],
     ['a version', '/v2/wallets/large/changes/1', 403],
+    ['the anchors of a wallet', '/v2/wallets/large/anchors', 403],
+    ['the members of a circle', '/v2/circles/ops/signers', 403],
+    ['what became of events', '/v2/effects/told/events', 403],
   ])('%s is judged by the rules that hold when its turn comes', async (_what, path, status) => {
+    await own.post('circles', { handle: 'ops' }, keys);
+    await own.post('signers', { handle: 'anna', public: keys.public }, keys);
+    await own.send('POST', '/v2/circles/ops/signers', record({ circle: 'ops', signer: 'anna' }, keys));
+    await own.post('bridges', { handle: 'b', schema: 'rest', config: { server: 'http://127.0.0.1:9' } }, keys);
+    await own.post(
+      'effects',
+      { handle: 'told', signal: 'wallet-created', action: { schema: 'rest', bridge: 'b' } },
+      keys,
+    );
     const ask = () => own.ask({ method: 'GET', path }, false);
     const [first, second] = [ask(), ask()];
     setServerRules(own.house.state, []);
