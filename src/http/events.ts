@@ -167,7 +167,7 @@ class EventPage {
     const { house, ledger, request } = this.#call;
     const more = (passed: number) => {
       if (passed > this.#seq) this.#from = 0;
-      this.#seq = Math.max(this.#seq, passed);
+      this.#seq = passed;
       walk(this.#call, this.#slice);
     };
     const { row } = house.state.ledgers[ledger]!;

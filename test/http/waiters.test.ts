@@ -120,6 +120,8 @@ describe('who waits', () => {
     wait('all', { signal: '' });
     wait('later', { seq: 3 });
     wait('elsewhere', { ledger: 2 });
+    // What stands there is in the books, and not on the disk yet.
+    wait('ahead', { ledger: 2, seq: 9 });
     wait('own', { luid: '$ldg.11111111111111111', signal: 'ledger-created' });
     for (const name of ['one', 'other']) wait(name, {});
     waiters.publish([step(LUID, 'prepared'), made(Kind.wallet, '$wlt.0'), made(Kind.wallet, '$wlt.1')], 3);
@@ -135,7 +137,13 @@ describe('who waits', () => {
       ['own', 5],
     ]);
     vi.advanceTimersByTime(1000);
-    expect([seen.slice(5), waiters.size]).toEqual([[['elsewhere', 6]], 0]);
+    expect([seen.slice(5), waiters.size]).toEqual([
+      [
+        ['elsewhere', 6],
+        ['ahead', 9],
+      ],
+      0,
+    ]);
   });
 
   test('for something else is not looked at, however many they are', () => {
