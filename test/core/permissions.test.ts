@@ -45,6 +45,22 @@ describe('a missing permission', () => {
     return readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status;
   }
 
+  /** Whether the proof stands on the intent. */
+  function takes(books: Books, intent: IntentEntry, key: Uint8Array, custom: object | null): boolean {
+    const proofsOn = () => readRow(books.state, findLuid(books.state, 2, Kind.intent, intent.luid)).added.length;
+    const before = proofsOn();
+    sign(books, intent, key, custom);
+    return proofsOn() > before;
+  }
+
+  /** A stranger takes all the room there is for proofs. */
+  function fill(books: Books, intent: IntentEntry): void {
+    for (let length = 1 << 19; length > 0; length >>= 1) {
+      while (takes(books, intent, stranger, { text: 'x'.repeat(length) }));
+    }
+    while (takes(books, intent, stranger, null));
+  }
+
   test('comes with the last proof it takes', () => {
     const { books, waiting } = waitForBoth();
     expect(sign(books, waiting, ana, null)).toBe('pending');
@@ -53,17 +69,8 @@ describe('a missing permission', () => {
 
   test('comes one by one, in any order, though a stranger has filled the room for proofs', () => {
     const { books, waiting } = waitForBoth();
-    const proofsOn = (): number =>
-      readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid)).added.length;
-    const isTaken = (key: Uint8Array, custom: object | null): boolean => {
-      const before = proofsOn();
-      sign(books, waiting, key, custom);
-      return proofsOn() > before;
-    };
-    for (let length = 1 << 19; length > 0; length >>= 1) {
-      while (isTaken(stranger, { text: 'x'.repeat(length) }));
-    }
-    while (isTaken(stranger, null));
+    const isTaken = (key: Uint8Array, custom: object | null) => takes(books, waiting, key, custom);
+    fill(books, waiting);
     const other = new Uint8Array(32).fill(6);
     for (const key of [stranger, other]) expect(isTaken(key, { status: 'created' })).toBe(false);
     expect(isTaken(luz, { status: 'declined' }), 'it does not wait for a no').toBe(false);
@@ -80,6 +87,28 @@ describe('a missing permission', () => {
     expect(isTaken(ana, { action: 'reject' })).toBe(true);
     expect(isTaken(luz, { status: 'prepared' })).toBe(true);
     expect(sign(books, waiting, ana, null)).toBe('completed');
+  });
+
+  test('comes no more from who agrees and takes it back without end, and is taken back all the same', () => {
+    const { books, waiting } = waitForBoth();
+    fill(books, waiting);
+    const text = 'x'.repeat(3500);
+    let times = 0;
+    while (takes(books, waiting, luz, { status: 'created', text })) {
+      expect(takes(books, waiting, luz, { status: 'declined', text })).toBe(true);
+      expect(++times).toBeLessThan(1000);
+    }
+    expect(times).toBeGreaterThan(100);
+  });
+
+  test.each(['commit', 'abort'])('to %s what is prepared needs no room: a stranger may have filled it', (action) => {
+    const { books } = waitForBoth();
+    const access = [{ action, signer: { public: keyText(ana) } }];
+    const value = { handle: 'rests', claims: [transfer('a', 'b', 5)], config: { commit: 'manual' }, access };
+    const [rests] = books.create(Kind.intent, value, 2, { keys: [ana], bearer: null }) as [IntentEntry];
+    fill(books, rests);
+    expect(sign(books, rests, ana, { action, text: 'x'.repeat(4096) }), 'a long word').toBe('prepared');
+    expect(sign(books, rests, ana, { action })).toBe(action === 'commit' ? 'completed' : 'rejected');
   });
 
   const desk = { sub: 'desk' };
