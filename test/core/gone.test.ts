@@ -1,0 +1,80 @@
+/** What was on its way while something else took away what it is about, or went before it. */
+import { describe, expect, test } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
+import type { Command } from '../../src/core/command.ts';
+import { ANY_STATUS, liveCount } from '../../src/core/counts.ts';
+import type { Entry } from '../../src/core/entry.ts';
+import { findLuid } from '../../src/core/finding.ts';
+import { Kind } from '../../src/core/kinds.ts';
+import { Books } from './books.ts';
+
+const NOT_FOUND = { reason: 'record.not-found' };
+
+describe('a record that was dropped meanwhile', () => {
+  function open(): { books: Books; luid: string; hash: Uint8Array } {
+    const books = Books.open();
+    const [{ luid, hash }] = books.create(Kind.wallet, { handle: 'w' }) as [Entry & { hash: Uint8Array }];
+    expect(books.drop(Kind.wallet, 'w')).toHaveLength(1);
+    return { books, luid, hash };
+  }
+
+  test.each(['update', 'drop', 'proof', 'check'] as const)('is not found by luid: %s', (op) => {
+    const { books, luid, hash } = open();
+    const parent = Buffer.from(hash).toString('hex');
+    const command = { ...books.command(Kind.wallet, { handle: 'w', parent }, 1, GRANTED), op, luid, hash };
+    const proof = { ...command.proofs[0]!, custom: '{"status":"closed"}' };
+    expect(books.do({ ...command, proof } as unknown as Command)).toMatchObject(NOT_FOUND);
+  });
+
+  test('is counted no more', () => {
+    const { books } = open();
+    books.wallets('other');
+    const created = books.state.statuses.indexOf('created');
+    for (const status of [created, ANY_STATUS]) expect(liveCount(books.state, 1, Kind.wallet, status)).toBe(1);
+  });
+});
+
+describe('what became of an event', () => {
+  let deliveries = 0;
+
+  function open(): { books: Books; row: number; deliver: (seq: number, index: number) => unknown } {
+    const books = Books.open();
+    const value = { handle: 'b', config: { server: 'http://127.0.0.1:9' }, traits: ['statuses'] };
+    const [{ luid: receiver }] = books.create(Kind.bridge, value) as [Entry];
+    const deliver = (seq: number, index: number) => {
+      const luid = `$evd.${String(deliveries++).padStart(17, '0')}`;
+      const base = { op: 'delivery', ledger: 1, kind: Kind.bridge, moment: books.moment, caller: GRANTED } as const;
+      return books.do({ ...base, luid, receiver, seq, index, attempts: 1, isDelivered: true, detail: '' });
+    };
+    return { books, row: findLuid(books.state, 1, Kind.bridge, receiver), deliver };
+  }
+
+  test('that was given up and delivered later, out of turn, does not have those behind it told again', () => {
+    const { books, row, deliver } = open();
+    const told = [
+      [20, 1],
+      [20, 0],
+      [19, 7],
+      [20, 2],
+    ] as const;
+    const seen = told.map(([seq, index]) => {
+      deliver(seq, index);
+      const feed = books.state.feeds.get(row)!;
+      return [feed.seq, feed.index, feed.last];
+    });
+    const { log } = books.state;
+    const written = told.map((_, n) => log.get(log.length - told.length + n));
+    expect(seen).toEqual([
+      [20, 1, written[0]],
+      [20, 1, written[1]],
+      [20, 1, written[2]],
+      [20, 2, written[3]],
+    ]);
+  });
+
+  test('is not noted where its bridge wants to hear of no statuses any more', () => {
+    const { books, row, deliver } = open();
+    books.update(Kind.bridge, 'b', { handle: 'b', config: { server: 'http://127.0.0.1:9' } });
+    expect([books.state.feeds.has(row), deliver(20, 0)]).toEqual([false, []]);
+  });
+});
