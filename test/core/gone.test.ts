@@ -6,7 +6,8 @@ import { ANY_STATUS, liveCount } from '../../src/core/counts.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { Books } from './books.ts';
+import { isRefusal } from '../../src/core/refusal.ts';
+import { Books, issue, limit, transfer } from './books.ts';
 
 const NOT_FOUND = { reason: 'record.not-found' };
 
@@ -32,6 +33,28 @@ describe('a record that was dropped meanwhile', () => {
     const created = books.state.statuses.indexOf('created');
     for (const status of [created, ANY_STATUS]) expect(liveCount(books.state, 1, Kind.wallet, status)).toBe(1);
   });
+});
+
+test('a wallet that an intent limits stays from when its banks are asked until the money has moved', () => {
+  const books = Books.open().symbols('usd').wallets('from', 'limited');
+  books.intent(issue('from', 40));
+  for (const bank of ['one', 'two'])
+    books.create(Kind.bridge, { handle: bank, config: { server: 'http://127.0.0.1:9' } });
+  books.create(Kind.wallet, { handle: 'to', bridge: 'two' });
+  books.update(Kind.wallet, 'from', { handle: 'from', bridge: 'one' });
+  const intent = books.intent(transfer('from', 'to', 40), limit('limited', 'maxBalance', 5));
+  const [debit, credit] = ['deb', 'cre'].map((side, leg) => `${side}_${intent.luid.slice(5)}.${leg}`);
+  const report = (handle: string | undefined, status: string) => {
+    const proof = { ...intent.proofs[0]!, custom: JSON.stringify({ handle, status }) };
+    const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: GRANTED } as const;
+    books.do({ op: 'proof', ...base, luid: intent.luid, hash: intent.hash, proof });
+  };
+  const stays = () => isRefusal(books.drop(Kind.wallet, 'limited'));
+  expect(stays()).toBe(true);
+  report(debit, 'prepared');
+  expect(stays()).toBe(true);
+  report(credit, 'prepared');
+  expect([books.balance('from'), books.state.open.size, stays()]).toEqual([0, 1, false]);
 });
 
 describe('what became of an event', () => {
