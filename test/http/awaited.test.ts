@@ -157,3 +157,29 @@ test.each(['hasLate', 'keepLate'] as const)(
     expect(desk.house.engine.isFailed).toBe(false);
   },
 );
+
+test('who may add a proof to an intent and not read it hears it as it was with that, though they wait for its end', async () => {
+  const access = [
+    { action: 'any', record: 'any', signer: { public: keys.public } },
+    { action: { $in: ['access', 'create'] }, record: 'any' },
+  ];
+  await desk.post('ledgers', { handle: 'closed', access }, keys);
+  const there = { 'x-ledger': 'closed' };
+  await desk.post('symbols', { handle: 'usd', factor: 100 }, keys, there);
+  await desk.post('wallets', { handle: 'b' }, keys, there);
+  const claims = [{ action: 'issue', target: { handle: 'b' }, symbol: { handle: 'usd' }, amount: 100 }];
+  const { body: intent } = await desk.post(
+    'intents',
+    { handle: 'i', claims, config: { commit: 'manual' } },
+    keys,
+    there,
+  );
+  const add = (who: typeof keys, custom: object, more = {}) =>
+    desk.send('POST', '/v2/intents/i/proofs', proof(intent.hash, who, custom), { ...there, ...more });
+  const heard = add(makeKeys(), { status: 'seen' }, { prefer: 'wait=5' });
+  await turns();
+  expect((await add(keys, { action: 'commit' })).body.meta.status).toBe('completed');
+  const { status, body } = await heard;
+  expect([status, body.meta.status]).toEqual([200, 'prepared']);
+  expect(statuses(await heard)).toEqual([undefined, 'pending', 'prepared', 'seen']);
+});
