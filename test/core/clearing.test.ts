@@ -198,6 +198,18 @@ describe('one intent', () => {
     expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('');
   });
 
+  test.each(['auto', 'manual'])(
+    'what came before midnight and is cleared after it (%s) counts on the day it came',
+    (commit) => {
+      const books = fresh();
+      books.intent(issue('a', 9), limit('a', 'dailyCount', 1));
+      const late = books.command(Kind.intent, { handle: 'late', claims: [transfer('a', 'b', 1)], config: { commit } });
+      books.moment = MIDNIGHT + 86_400_000;
+      expect(books.do(late)).toHaveLength(1);
+      expect(books.intent(transfer('a', 'b', 1)).outcome.reason).toBe('');
+    },
+  );
+
   test('10 000 of the largest amounts still add up exactly', () => {
     const books = fresh();
     const claims = Array.from({ length: 5000 }, () => issue('a', MAX)).concat(
