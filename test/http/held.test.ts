@@ -72,4 +72,8 @@ test('what is fixed is held until it is forgotten: who holds something else make
   expect([held.total, held.hasRoom(50), held.hasRoom(51)]).toEqual([51, true, false]);
   for (const name of ['c', 'd']) held.forget(name);
   expect([held.total, held.hasRoom(100)]).toEqual([0, true]);
+  // What is forgotten twice, or comes again, is as any other.
+  held.forget('a');
+  for (const name of ['a', 'e']) held.hold(name, 60);
+  expect([held.total, gone.map(([name]) => name)]).toEqual([60, ['b', 'a']]);
 });
