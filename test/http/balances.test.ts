@@ -41,6 +41,23 @@ test('each stands on one page, with the number of all', async () => {
   expect(sorted(seen)).toEqual(names.map((name, n) => [name, 1 + n]));
 });
 
+test('a limit, and what is still to come, make no balance', async () => {
+  await desk.post('wallets', { handle: 'empty' }, keys);
+  const wallet = { handle: 'empty' };
+  const limit = { action: 'limit', wallet, symbol: { handle: 's-0' }, metric: 'maxBalance', amount: 5 };
+  const issue = { action: 'issue', target: wallet, symbol: { handle: 's-1' }, amount: 5 };
+  for (const [handle, claim, commit] of [
+    ['limited', limit, 'auto'],
+    ['to-come', issue, 'manual'],
+  ] as const) {
+    const { body } = await desk.post('intents', { handle, claims: [claim], config: { commit } }, keys);
+    expect(body.meta.status).toBe('pending');
+  }
+  expect((await balances('empty')).body.data).toEqual([]);
+  const { data } = (await desk.get('/v2/wallets/empty/limits')).body;
+  expect(data.map(({ data }: Json) => data.amount)).toEqual([5]);
+});
+
 test('filters leave pages of what they let through', async () => {
   const wanted = names.slice(SYMBOLS - 100);
   const seen: string[] = [];
