@@ -41,21 +41,22 @@ test('each stands on one page, with the number of all', async () => {
   expect(sorted(seen)).toEqual(names.map((name, n) => [name, 1 + n]));
 });
 
-test('a limit, and what is still to come, make no balance', async () => {
+test('limits, each with a luid of its own, and what is still to come make no balance', async () => {
   await desk.post('wallets', { handle: 'empty' }, keys);
   const wallet = { handle: 'empty' };
-  const limit = { action: 'limit', wallet, symbol: { handle: 's-0' }, metric: 'maxBalance', amount: 5 };
+  const limit = (metric: string) => ({ action: 'limit', wallet, symbol: { handle: 's-0' }, metric, amount: 5 });
   const issue = { action: 'issue', target: wallet, symbol: { handle: 's-1' }, amount: 5 };
-  for (const [handle, claim, commit] of [
-    ['limited', limit, 'auto'],
-    ['to-come', issue, 'manual'],
+  for (const [handle, claims, commit] of [
+    ['limited', [limit('maxBalance'), limit('dailyCount')], 'auto'],
+    ['to-come', [issue], 'manual'],
   ] as const) {
-    const { body } = await desk.post('intents', { handle, claims: [claim], config: { commit } }, keys);
+    const { body } = await desk.post('intents', { handle, claims, config: { commit } }, keys);
     expect(body.meta.status).toBe('pending');
   }
   expect((await balances('empty')).body.data).toEqual([]);
   const { data } = (await desk.get('/v2/wallets/empty/limits')).body;
-  expect(data.map(({ data }: Json) => data.amount)).toEqual([5]);
+  expect(data.map(({ data }: Json) => data.amount)).toEqual([5, 5]);
+  expect(new Set(data.map(({ luid }: Json) => luid)).size).toBe(2);
 });
 
 test('filters leave pages of what they let through', async () => {
