@@ -150,20 +150,18 @@ function* stepSegments<E>(
   directory: string,
   after: JournalPosition,
   options: ReadOptions<E>,
-  { decode, ahead, provesEach }: Manner<E>,
+  manner: Manner<E>,
 ): Generator<undefined, ReadResult, undefined> {
   const run: Run<E> = {
+    ...manner,
     disk,
     directory,
     after,
     options,
-    ahead,
-    provesEach,
     isFirstProven: false,
     unproven: null,
     window: null,
     head: { firstSeq: 0, count: 0, moment: 0 },
-    decode,
     entries: noEntries(),
     result: {
       position: { seq: after.seq, chain: after.chain, moment: after.moment, file: null, byte: 0, written: 0 },
@@ -237,18 +235,15 @@ const WINDOW_BYTES = 4 * 1024 * 1024;
 const WINDOW_BEHIND_BYTES = 64 * 1024;
 
 /** State of one reading, of entries as they are asked for. */
-interface Run<E = unknown> {
+interface Run<E = unknown> extends Manner<E> {
   readonly disk: Disk;
   readonly directory: string;
   readonly after: JournalPosition;
   readonly options: ReadOptions<E>;
   readonly head: FrameHead;
   readonly result: ReadResult;
-  readonly decode: DecodeEntry<E>;
   /** Those of the frame that was read last. */
   readonly entries: FrameEntries<E>;
-  readonly ahead: FramesAhead | null;
-  readonly provesEach: boolean;
   /** A journal of another server is told at once, not at the end of its first segment. */
   isFirstProven: boolean;
   /** The frame read last, where its signature has not been looked at. */
