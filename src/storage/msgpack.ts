@@ -150,15 +150,14 @@ function write32(bytes: Buffer, at: number, value: number): void {
   bytes[at + 3] = value;
 }
 
-function writeTextHead(bytes: Buffer, at: number, count: number): number {
-  if (count < 0x20) {
-    bytes[at] = 0xa0 + count;
-    return at + 1;
+/** Writes as many bytes as `textHeadBytes` says. */
+function writeTextHead(bytes: Buffer, at: number, count: number): void {
+  if (count < 0x20) bytes[at] = 0xa0 + count;
+  else if (count >= 0x100) writeLongHead(bytes, at, count, 0xda);
+  else {
+    bytes[at] = 0xd9;
+    bytes[at + 1] = count;
   }
-  if (count >= 0x100) return writeLongHead(bytes, at, count, 0xda);
-  bytes[at] = 0xd9;
-  bytes[at + 1] = count;
-  return at + 2;
 }
 
 /** A count in 16 bits behind this code, or in 32 behind the next. */
@@ -174,7 +173,6 @@ function writeLongHead(bytes: Buffer, at: number, count: number, code16: number)
   return at + 5;
 }
 
-/** How many bytes `writeTextHead` writes. */
 function textHeadBytes(count: number): number {
   if (count < 0x20) return 1;
   if (count < 0x100) return 2;
