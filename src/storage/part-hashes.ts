@@ -30,8 +30,9 @@ export interface PartHashesData {
 }
 
 export class PartHashes {
+  /** Those that help. */
+  readonly threads: Worker[] = [];
   readonly #data: PartHashesData;
-  readonly #threads: Worker[] = [];
 
   /** `pieces` lie in shared memory. */
   constructor(pieces: Uint8Array[], threadsFromBytes = THREADS_FROM_BYTES) {
@@ -44,7 +45,7 @@ export class PartHashes {
     for (let thread = 0; thread < count; thread++) {
       const worker = startHelper(program, this.#data);
       if (worker === null) break;
-      this.#threads.push(worker);
+      this.threads.push(worker);
     }
   }
 
@@ -73,15 +74,6 @@ export class PartHashes {
       Atomics.store(stages, index, Stage.hashed);
       Atomics.notify(stages, index);
     }
-  }
-
-  get threads(): number {
-    return this.#threads.length;
-  }
-
-  /** Resolves when the threads there are now have ended. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#threads.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
   }
 }
 
