@@ -10,7 +10,6 @@ import { NEVER, readMoment } from '../../src/cli/past/moment.ts';
 import { Statement } from '../../src/cli/past/statement.ts';
 import { trialAt } from '../../src/cli/past/trial.ts';
 import { decimalText } from '../../src/cli/past/unit.ts';
-import { GRANTED } from '../../src/core/access/index.ts';
 import { EntryType } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -540,10 +539,7 @@ describe('a wallet that was paid and changed very many times', () => {
     books.intent(...symbols.map((symbol) => issued(handle, 1, symbol)));
     const next = n % 5 === 0 ? `w${n}` : handle;
     books.update(Kind.wallet, handle, { handle: next, custom: { n } });
-    const { luid, hash } = readRow(state, wallet).entry;
-    const proof = { public: new Uint8Array(32), result: new Uint8Array(64), custom: `{"n":${n}}` };
-    const { moment } = books;
-    books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment, caller: GRANTED, luid, hash, proof });
+    books.addProof(readRow(state, wallet).entry, { n });
     handle = next;
   }
   const count = books.countSteps();

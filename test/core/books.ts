@@ -12,7 +12,7 @@ import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind, kindRow } from '../../src/core/kinds.ts';
 import { makeLuid } from '../../src/core/luid.ts';
-import { readRow } from '../../src/core/records.ts';
+import { readRow, type VersionEntry } from '../../src/core/records.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { emptyState, type State } from '../../src/core/state.ts';
 import { follow, type MakeIntent } from '../../src/core/threads.ts';
@@ -24,6 +24,7 @@ import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
 import { CURRENT_FORMAT, type EntryFormat } from '../../src/storage/journal.ts';
 
 const KEY = new Uint8Array(32).fill(7);
+const OTHER_KEY = new Uint8Array(32).fill(5);
 const SERVER = keyPairFromSecret(new Uint8Array(32).fill(9));
 const NO_SIGNATURE = new Uint8Array(64);
 
@@ -31,6 +32,13 @@ export const MIDNIGHT = Date.UTC(2030, 0, 2);
 
 /** Its data is at hand as a value. */
 type Valued = { value: Record<string, unknown> };
+
+/** Whose proof it is, who brings it, and its signature. */
+interface Prover {
+  key: Uint8Array;
+  caller: Caller;
+  result: Uint8Array;
+}
 
 export class Books {
   readonly state: State;
@@ -139,6 +147,19 @@ export class Books {
     const parent = Buffer.from(entry.hash).toString('hex');
     const { luid } = entry;
     return this.do({ ...this.command(kind, { ...value, parent }, ledger, GRANTED), op: 'update', luid });
+  }
+
+  /** Adds a proof to a record, by another key than signed it, which speaks for itself. No two are alike, but where `result` is. */
+  addProof(
+    { ledger, kind, luid, hash }: VersionEntry,
+    custom: object | null,
+    by: Partial<Prover> = {},
+  ): Entry[] | Refusal {
+    const { key = OTHER_KEY, caller = { keys: [key], bearer: null } } = by;
+    const { result = createHash('sha512').update(key).update(`proof ${this.entries.length}`).digest() } = by;
+    const text = custom === null ? null : JSON.stringify(custom);
+    const proof = { public: key, result, custom: text };
+    return this.do({ op: 'proof', ledger, kind, moment: this.moment, caller, luid, hash, proof });
   }
 
   /** As books may have it that rules of earlier builds were kept by. */

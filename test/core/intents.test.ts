@@ -1,5 +1,3 @@
-/** The life of an intent after its first clearing: prepared and ended by proof, waiting and expired. */
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
@@ -31,22 +29,9 @@ function prepare(books: Books, ...claims: Claim[]): IntentEntry {
   return entry as IntentEntry;
 }
 
-let proofs = 0;
-
 /** Adds a proof with this custom to the intent; the entries it made. */
-function prove(books: Books, { luid, hash }: IntentEntry, custom: Record<string, unknown>): Entry[] {
-  const key = new Uint8Array(32).fill(3);
-  const result = createHash('sha512').update(`proof ${proofs++}`).digest();
-  return books.do({
-    op: 'proof',
-    ledger: 1,
-    kind: Kind.intent,
-    moment: books.moment,
-    caller: { keys: [key], bearer: null },
-    luid,
-    hash,
-    proof: { public: key, result, custom: JSON.stringify(custom) },
-  }) as Entry[];
+function prove(books: Books, intent: IntentEntry, custom: object): Entry[] {
+  return books.addProof(intent, custom) as Entry[];
 }
 
 function statusOf({ state }: Books, { luid }: IntentEntry): string {

@@ -99,9 +99,7 @@ class TwoBanks {
   }
 
   prove(custom: object): Entry[] {
-    const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
-    const base = { ledger: 1, kind: Kind.intent, moment: this.books.moment, caller: GRANTED } as const;
-    return this.books.do({ op: 'proof', ...base, luid: this.intent.luid, hash: this.intent.hash, proof }) as Entry[];
+    return this.books.addProof(this.intent, custom, { caller: GRANTED }) as Entry[];
   }
 
   note(result: 'told' | 'lost', leg: number): Entry[] {
@@ -238,13 +236,7 @@ describe('a proof that speaks of something else', () => {
     books.create(Kind.wallet, { handle: 'to' }, 2);
     const claims = [issue('from', 5), transfer('from', 'to', 5)];
     const [intent] = books.create(Kind.intent, { handle: 't', claims }, 2) as [IntentEntry];
-    let made = 0;
-    const say = (custom: object) => {
-      const result = new Uint8Array(64).fill(made++);
-      const proof = { public: key, result, custom: JSON.stringify(custom) };
-      const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller: { keys: [key], bearer: null } };
-      return books.do({ op: 'proof', ...base, luid: intent.luid, hash: intent.hash, proof }) as Entry[];
-    };
+    const say = (custom: object) => books.addProof(intent, custom, { key });
     for (const status of ['failed', 'aborted', 'rejected']) expect(say({ status })).toHaveLength(1);
     expect(say({ handle: elsewhere, status: 'prepared' })).toHaveLength(1);
     expect(say({ status: 'created' })).toHaveLength(2);
@@ -304,10 +296,8 @@ function bulk(books: Books, legs: number) {
   const claims = Array.from({ length: legs }, (_, n) => issue(`w${n}`, 1));
   const [intent] = books.create(Kind.intent, { handle: 'bulk', claims }) as [IntentEntry];
   const report = (leg: number, status: string, more: object = {}) => {
-    const custom = JSON.stringify({ handle: `cre_${intent.luid.slice(5)}.${leg}`, status, ...more });
-    const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom };
-    const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: GRANTED } as const;
-    return books.do({ op: 'proof', ...base, luid: intent.luid, hash: intent.hash, proof });
+    const custom = { handle: `cre_${intent.luid.slice(5)}.${leg}`, status, ...more };
+    return books.addProof(intent, custom, { caller: GRANTED });
   };
   return { intent, report };
 }

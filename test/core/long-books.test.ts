@@ -17,9 +17,8 @@ const HOOK = { schema: 'webhook', endpoint: 'http://127.0.0.1:1' };
 
 /** A proof that puts labels on the wallet. */
 function label(books: Books, handle: string, labels: string[]): void {
-  const { luid, hash } = readRow(books.state, findHandle(books.state, 1, Kind.wallet, handle)).entry;
-  const proof = { public: new Uint8Array(32), result: new Uint8Array(64), custom: JSON.stringify({ labels }) };
-  books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment: books.moment, caller: GRANTED, luid, hash, proof });
+  const { entry } = readRow(books.state, findHandle(books.state, 1, Kind.wallet, handle));
+  books.addProof(entry, { labels }, { caller: GRANTED });
 }
 
 const things: [what: string, fill: (books: Books) => void][] = [

@@ -1,6 +1,5 @@
 /** What is kept of long versions: proofs of few words were taken for a fifth of what they take in memory. */
 import { expect, test } from 'vitest';
-import { GRANTED } from '../../src/core/access/index.ts';
 import type { ProofEntry } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
@@ -18,9 +17,7 @@ const VERSIONS = 100;
 test('long versions of short proofs take no more memory than they may', () => {
   const books = Books.open().wallets('w');
   const { entry, before } = readRow(books.state, findHandle(books.state, 1, Kind.wallet, 'w'));
-  const { luid, hash } = entry;
-  const proof = { public: new Uint8Array(32), result: new Uint8Array(64), custom: '{"n":1}' };
-  books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment: books.moment, caller: GRANTED, luid, hash, proof });
+  books.addProof(entry, { n: 1 });
   const bytes = books.entries.at(-1)!;
   const versions = new LongVersions(SHARE);
   const empty = heldBytes();
@@ -39,14 +36,9 @@ test('how long a version is told to be is the same where all of it, some or noth
   const books = Books.open().wallets('w');
   const { state } = books;
   const row = findHandle(state, 1, Kind.wallet, 'w');
-  const { luid, hash } = readRow(state, row).entry;
+  const { entry } = readRow(state, row);
   for (let n = 0; n < 40; n++) {
-    const proof = {
-      public: new Uint8Array(32).fill(n),
-      result: new Uint8Array(64),
-      custom: `{"n":"${'x'.repeat(n)}"}`,
-    };
-    books.do({ op: 'proof', ledger: 1, kind: Kind.wallet, moment: books.moment, caller: GRANTED, luid, hash, proof });
+    books.addProof(entry, { n: 'x'.repeat(n) }, { key: new Uint8Array(32).fill(n) });
     const at = state.rows.at.get(row);
     const told = bytesOf({ ...state, longVersions: new LongVersions() }, at);
     expect(bytesOf(state, at)).toBe(told);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bytesOf, dumpState } from '../../src/core/dump.ts';
-import type { Entry, IntentEntry } from '../../src/core/entry.ts';
+import type { IntentEntry } from '../../src/core/entry.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { OPEN_PART, type OpenIntent, OpenIntents } from '../../src/core/open-intents.ts';
 import { type Reading, readOn } from '../memory/parts.ts';
@@ -114,13 +114,11 @@ test('what an intent counts once it is held is in no dump of before', () => {
   const owner = { keys: [key], bearer: null };
   books.create(Kind.intent, { handle: 'funds', claims: [issue('from', 9), limit('from', 'dailyCount', 5)] }, 2, owner);
   const waits = { handle: 'waits', claims: [transfer('from', 'to', 5)], config: { commit: 'manual' } };
-  const [{ luid, hash }] = books.create(Kind.intent, waits, 2) as [IntentEntry];
+  const [intent] = books.create(Kind.intent, waits, 2) as [IntentEntry];
   const before = [...books.state.open];
   expect(before.map(([, { status, counted }]) => [status, counted])).toEqual([['pending', []]]);
   const dump = dumpState(books.state).parts.find(({ name }) => name === OPEN_PART)!;
-  const proof = { public: key, result: new Uint8Array(64), custom: '{"status":"created"}' };
-  const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller: owner } as const;
-  expect(books.do({ op: 'proof', ...base, luid, hash, proof }) as Entry[]).toHaveLength(2);
+  expect(books.addProof(intent, { status: 'created' }, { key })).toHaveLength(2);
   expect([...books.state.open].map(([, { counted }]) => counted.length)).toEqual([4]);
   expect(loaded(bytesOf(dump)).map(([, { status, counted }]) => [status, counted])).toEqual([['pending', []]]);
 });

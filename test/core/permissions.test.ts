@@ -11,8 +11,6 @@ import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
 import { Books, issue, transfer } from './books.ts';
 
-let proofs = 0;
-
 const keyText = (key: Uint8Array) => Buffer.from(key).toString('base64');
 
 describe('a missing permission', () => {
@@ -37,12 +35,9 @@ describe('a missing permission', () => {
     return { books, waiting };
   }
 
-  function sign(books: Books, { luid, hash }: IntentEntry, key: Uint8Array, custom: object | null): string {
-    const result = createHash('sha512').update(`proof ${proofs++}`).digest();
-    const proof = { public: key, result, custom: custom === null ? null : JSON.stringify(custom) };
-    const caller = { keys: [key], bearer: null };
-    books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
-    return readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status;
+  function sign(books: Books, waiting: IntentEntry, key: Uint8Array, custom: object | null): string {
+    books.addProof(waiting, custom, { key });
+    return readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid)).status;
   }
 
   /** Whether the proof stands on the intent. */
@@ -204,13 +199,8 @@ describe('a missing permission', () => {
     [{ action: 'abort' }, 'pending'],
   ])('in older books came with %j: who decides them again has it %s', (custom, end) => {
     const { books, waiting } = waitForBoth();
-    const { luid, hash } = waiting;
-    const proof = { public: ana, result: new Uint8Array(64), custom: JSON.stringify(custom) };
-    books.do({
-      ...{ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment },
-      ...{ caller: GRANTED, luid, hash, proof },
-    });
-    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status).toBe(end);
+    books.addProof(waiting, custom, { key: ana, caller: GRANTED });
+    expect(readRow(books.state, findLuid(books.state, 2, Kind.intent, waiting.luid)).status).toBe(end);
   });
 
   test('is neither given nor taken back by who speaks of labels alone', () => {
@@ -287,12 +277,7 @@ describe('a proof that an intent begins with', () => {
     const { books, sent } = send(custom);
     const row = findLuid(books.state, 2, Kind.intent, sent.luid);
     expect(readRow(books.state, row).status).toBe('pending');
-    const key = new Uint8Array(32).fill(5);
-    const result = createHash('sha512').update('go on').digest();
-    const proof = { public: key, result, custom: null };
-    const caller = { keys: [key], bearer: null };
-    const { luid, hash } = sent;
-    books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
+    books.addProof(sent, null);
     expect(readRow(books.state, row).status).toBe('pending');
   });
 
@@ -303,16 +288,10 @@ describe('a proof that an intent begins with', () => {
     const { books, sent } = send(one, other);
     const row = findLuid(books.state, 2, Kind.intent, sent.luid);
     expect(readRow(books.state, row).status).toBe('pending');
-    const { luid, hash } = sent;
-    const say = (key: Uint8Array, custom: string | null): string => {
-      const result = createHash('sha512').update(`${key[0]} ${custom}`).digest();
-      const proof = { public: key, result, custom };
-      const caller = { keys: [key], bearer: null };
-      books.do({ op: 'proof', ledger: 2, kind: Kind.intent, moment: books.moment, caller, luid, hash, proof });
-      return readRow(books.state, row).status;
-    };
-    expect(say(new Uint8Array(32).fill(5), null)).toBe('pending');
-    expect(say(ana, null)).toBe('completed');
+    books.addProof(sent, null);
+    expect(readRow(books.state, row).status).toBe('pending');
+    books.addProof(sent, null, { key: ana });
+    expect(readRow(books.state, row).status).toBe('completed');
   });
 
   test('beside a report of the same key asks as it does alone', () => {

@@ -10,7 +10,6 @@ import { type RecordView, readRow } from '../../src/core/records.ts';
 import { isRefusal, type Refusal } from '../../src/core/refusal.ts';
 import { emptyState, type State } from '../../src/core/state.ts';
 import { compileUserSchema } from '../../src/http/user-schemas.ts';
-import { canon } from '../../src/proof/canon.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { packValue, unpackValue } from '../../src/storage/values.ts';
 import { Books } from './books.ts';
@@ -42,18 +41,7 @@ export function prove(
 ): Entry[] | Refusal {
   const { entry } = recordOf(books.state, kind, handle, ledger);
   books.moment += 1;
-  const text = canon({ ...custom, moment: books.moment });
-  const seed = createHash('sha512').update(`${letter} ${text}`).digest();
-  return books.do({
-    op: 'proof',
-    ledger,
-    kind,
-    moment: books.moment,
-    caller: GRANTED,
-    luid: entry.luid,
-    hash: entry.hash,
-    proof: { public: keyOf(letter), result: seed, custom: text },
-  });
+  return books.addProof(entry, { ...custom, moment: books.moment }, { key: keyOf(letter), caller: GRANTED });
 }
 
 export function recordOf(state: State, kind: Kind, handle: string, ledger = 1): RecordView {

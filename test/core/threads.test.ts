@@ -1,7 +1,3 @@
-/**
- * Routes and threads: money that other wallets take, give or pass on, and intents that happen together or not at all.
- */
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type Caller, GRANTED, NOBODY } from '../../src/core/access/index.ts';
 import type { Claim, Reference } from '../../src/core/claims/index.ts';
@@ -259,15 +255,7 @@ test.each(['commit', 'abort'])(
     const intents = intentsIn(make(Kind.intent, { ...value, custom: { class: 'high' }, access: [may(boss)] }));
     const statuses = () =>
       intents.map(({ luid }) => readRow(books.state, findLuid(books.state, 2, Kind.intent, luid)).status);
-    const say = (key: Uint8Array, { luid, hash }: IntentEntry) => {
-      const proof = {
-        public: key,
-        result: createHash('sha512').update(key).digest(),
-        custom: JSON.stringify({ action }),
-      };
-      const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller: { keys: [key], bearer: null } };
-      books.do({ op: 'proof', ...base, luid, hash, proof });
-    };
+    const say = (key: Uint8Array, intent: IntentEntry) => void books.addProof(intent, { action }, { key });
     for (const intent of intents) {
       say(bob, intent);
       expect(statuses()).toEqual(['prepared', 'prepared']);
@@ -282,10 +270,7 @@ test.each(['commit', 'abort'])(
 );
 
 function prove(books: Books, intent: IntentEntry, custom: object, caller: Caller = GRANTED): Entry[] {
-  const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: JSON.stringify(custom) };
-  const { luid, hash } = intent;
-  const base = { ledger: 1, kind: Kind.intent, moment: books.moment, caller } as const;
-  return books.do({ op: 'proof', ...base, luid, hash, proof }) as Entry[];
+  return books.addProof(intent, custom, { caller }) as Entry[];
 }
 
 describe('at the end of what can be told exactly', () => {
@@ -491,6 +476,8 @@ describe('a filter', () => {
 });
 
 describe('bridges in a thread', () => {
+  /** The same word, said again, has the same signature. */
+  const ONE_RESULT = new Uint8Array(64);
   function bridged(config: Record<string, unknown> = {}): Books {
     const books = Books.open({ 'intent.expiryThresholdMinutes': 10 }).symbols('usd').wallets('a', 'd');
     books.create(Kind.bridge, { handle: 'bank', config: { server: 'http://127.0.0.1:1', ...config } });
@@ -523,13 +510,7 @@ describe('bridges in a thread', () => {
   ])('whoever says %s of an intent by hand before its own bank has answered is told so', (action, status) => {
     const books = bridged();
     const [intent] = intentsIn(send(books, [transfer('a', 'out', 40)], { commit: 'manual' }));
-    const say = () => {
-      const { luid, hash } = intent!;
-      const custom = `{"action":"${action}"}`;
-      const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom };
-      const by = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: NOBODY };
-      return books.do({ op: 'proof', ...by, luid, hash, proof });
-    };
+    const say = () => books.addProof(intent!, { action }, { caller: NOBODY, result: ONE_RESULT });
     expect(statusOf(books, intent!)).toBe('pending');
     for (let times = 0; times < 2; times++) expect(say()).toMatchObject({ reason: 'record.invalid' });
     report(books, intent!, leg(intent!), 'prepared');
@@ -543,12 +524,7 @@ describe('bridges in a thread', () => {
   test('whoever commits by hand before the bank has answered is told so: the same word, which has no moment, counts afterwards', () => {
     const books = bridged();
     const [first, second] = intentsIn(send(books, [transfer('a', 'c', 40)], { commit: 'manual' }));
-    const say = () => {
-      const { luid, hash } = first!;
-      const proof = { public: new Uint8Array(32).fill(5), result: new Uint8Array(64), custom: '{"action":"commit"}' };
-      const by = { ledger: 1, kind: Kind.intent, moment: books.moment, caller: NOBODY };
-      return books.do({ op: 'proof', ...by, luid, hash, proof });
-    };
+    const say = () => books.addProof(first!, { action: 'commit' }, { caller: NOBODY, result: ONE_RESULT });
     expect(statusOf(books, first!)).toBe('prepared');
     for (let times = 0; times < 2; times++) expect(say()).toMatchObject({ reason: 'record.invalid' });
     report(books, second!, leg(second!), 'prepared');
@@ -701,13 +677,8 @@ describe('bridges in a thread', () => {
     books.create(Kind.wallet, { handle: 'out', bridge: 'bank' }, 2);
     const value = { handle: 't', claims: [issue('out', 5)] };
     const [intent] = intentsIn(books.create(Kind.intent, value, 2, GRANTED) as Entry[]);
-    const by = (signer: Uint8Array, status = 'prepared') => {
-      const custom = JSON.stringify({ handle: leg(intent!), status });
-      const proof = { public: signer, result: new Uint8Array(64).fill(signer[0]!), custom };
-      const caller = { keys: [signer], bearer: null };
-      const base = { ledger: 2, kind: Kind.intent, moment: books.moment, caller } as const;
-      return books.do({ op: 'proof', ...base, luid: intent!.luid, hash: intent!.hash, proof });
-    };
+    const by = (signer: Uint8Array, status = 'prepared') =>
+      books.addProof(intent!, { handle: leg(intent!), status }, { key: signer });
     expect(by(new Uint8Array(32).fill(4))).toMatchObject({ reason: 'auth.forbidden' });
     // What no bridge reports is a proof as any other.
     expect(by(new Uint8Array(32).fill(5), 'seen')).toMatchObject([{ type: EntryType.proof, status: null }]);
