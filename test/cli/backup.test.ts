@@ -28,6 +28,7 @@ import { FakeDisk } from '../storage/fake-disk.ts';
 import { readInFull } from '../storage/kit.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { makeKit } from '../support/kit.ts';
 import { atPlaces, isLong, often } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
@@ -82,9 +83,7 @@ describe('ayni backup', () => {
     for (const pattern of [/^journal/, /^snapshot/]) {
       const bad = copyOf(books);
       const path = join(bad, filesIn(bad, pattern)[0]!);
-      const bytes = readFileSync(path);
-      bytes[bytes.length >> 1]! ^= 4;
-      writeFileSync(path, bytes);
+      flip(path, statSync(path).size >> 1);
       const ran = await ayni('backup', bad, fresh());
       expect(ran.code).toBe(1);
       expect(ran.out).toMatch(/those are not sound\. DAMAGE: .*\/copy/);

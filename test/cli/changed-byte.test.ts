@@ -8,17 +8,16 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { audit } from '../../src/cli/audit/audit.ts';
-import { realDisk } from '../../src/storage/disk.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { journalStart } from '../../src/storage/segments.ts';
 import { FakeDisk, randomFrom } from '../storage/fake-disk.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { issue, makeKit, until } from '../support/kit.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
 import { startServer } from '../support/server.ts';
-import { ayni, filesIn } from './books.ts';
+import { ayni, filesIn, look } from './books.ts';
 
 const BOOKS = '/books';
 const MiB = 1024 * 1024;
@@ -52,7 +51,7 @@ function inMemory(): { disk: FakeDisk; files: Map<string, Buffer> } {
   return { disk, files };
 }
 
-const look = (disk: FakeDisk) => audit({ disk, directory: BOOKS, key: null, workers: 0, otherRules: false });
+const lookAt = (disk: FakeDisk) => look(BOOKS, { disk });
 
 function lastFrameOf(disk: FakeDisk): { file: string; byte: number } {
   let last = { file: '', byte: 0 };
@@ -84,7 +83,7 @@ function placesIn(name: string, bytes: Buffer, lastFrame: { file: string; byte: 
 describe('one changed byte', () => {
   test('in any file of the books is found, and its file named', async () => {
     const { disk, files } = inMemory();
-    const honest = await look(disk);
+    const honest = await lookAt(disk);
     expect(honest.finding).toBeNull();
     expect(honest.snapshots).toBe(2);
     const covered = [...files.keys()].filter((name) => !honest.strangers.includes(name));
@@ -114,7 +113,7 @@ describe('one changed byte', () => {
       `note: changed ${changes} bytes, one at a time, in ${covered.length} files: all found, ${Math.round(changes / seconds)} a second\n`,
     );
     expect(missed, againWith()).toEqual([]);
-    expect((await look(disk)).finding).toBeNull();
+    expect((await lookAt(disk)).finding).toBeNull();
   });
 
   test.skipIf(!isLong)(
@@ -135,10 +134,10 @@ describe('one changed byte', () => {
       const ran = await ayni('verify', path);
       expect(ran.out + ran.err).toMatch(/parts +1 +67 MB/);
       for (const byte of [0, 12_345_678, size - 1]) {
-        change(file, byte);
-        const { finding } = await audit({ disk: realDisk, directory: path, key: null, workers: 0, otherRules: false });
+        flip(file, byte);
+        const { finding } = await look(path);
         expect(finding).toMatchObject({ kind: 'damage', file });
-        change(file, byte);
+        flip(file, byte);
       }
     },
     60_000,
@@ -147,33 +146,23 @@ describe('one changed byte', () => {
   test('in a file that is no part of the books is not, and the file is named', async () => {
     const { disk, files } = inMemory();
     disk.put(`${BOOKS}/README.md`, Buffer.from('# Mine'));
-    const { strangers } = await look(disk);
+    const { strangers } = await lookAt(disk);
     expect(strangers).toEqual([expect.stringMatching(/^README\.md$/), expect.stringMatching(/^lock-\d{10}$/)]);
     for (const name of strangers) {
       const bytes = Buffer.from(files.get(name) ?? '# Mine');
       bytes[3]! ^= 1;
       disk.put(`${BOOKS}/${name}`, bytes);
-      expect((await look(disk)).finding).toBeNull();
+      expect((await lookAt(disk)).finding).toBeNull();
     }
     const ran = await ayni('verify', directory, '--workers', '1');
     expect(ran.out).toMatch(/Not of the books, and not looked at: lock-\d{10}\./);
   });
 });
 
-/** Changes one byte of a file in its place; done twice it is as before. */
-function change(path: string, byte: number): void {
-  const file = realDisk.open(path, 'write');
-  const bytes = Buffer.alloc(1);
-  file.read(bytes, 0, 1, byte);
-  bytes[0]! ^= 0x21;
-  file.write(bytes, 0, 1, byte);
-  file.close();
-}
-
 /** Path of the file the audit complains of, or what it says instead. */
 async function whatIsSeen(disk: FakeDisk, name: string): Promise<string> {
   try {
-    const { finding, notes } = await look(disk);
+    const { finding, notes } = await lookAt(disk);
     if (finding !== null) return finding.file;
     // Behind the last frame a byte at the border of a sector may be all that is left of a write that did not end.
     if (notes.join().includes(`${name} ends with a torn tail of `)) return `${BOOKS}/${name}`;

@@ -1,6 +1,6 @@
 /** The story of a record: what the server shows of it, and nothing of anybody else. */
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { storyOf } from '../../src/cli/export.ts';
@@ -8,6 +8,7 @@ import { Kind } from '../../src/core/kinds.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { issue, makeKit, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { checkInPage, storyText } from '../support/stories.ts';
@@ -150,9 +151,7 @@ describe('a story that is longer than one text may be', () => {
     expect(segments.length).toBeGreaterThan(2);
     // Books are read from the snapshot at their end on.
     const path = join(damaged, segments[1]!);
-    const bytes = readFileSync(path);
-    bytes[bytes.length >> 1]! ^= 1;
-    writeFileSync(path, bytes);
+    flip(path, statSync(path).size >> 1);
     const out = join(freshDirectory(), 'story.json');
     const ran = await ayni('export', damaged, 'wallet', 'long', '--out', out);
     expect([ran.code, ran.out, existsSync(out)], ran.err).toEqual([1, '', false]);

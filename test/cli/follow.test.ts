@@ -15,6 +15,7 @@ import { SERVER } from '../engine/house.ts';
 import { crowd, judgeBooks, openAccount } from '../engine/process.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { pause, until } from '../support/kit.ts';
 import { AYNI, type Server, startRefused, startServer } from '../support/server.ts';
 import { SLOW, slow } from '../support/slow.ts';
@@ -61,10 +62,7 @@ describe('ayni follow', () => {
   test('begins a copy of books whose newest snapshot the start passed over', async () => {
     const directory = copyOf(await prunedBooks());
     const [older, newest] = filesIn(directory, /^snapshot/);
-    const path = join(directory, newest!);
-    const bytes = readFileSync(path);
-    bytes[SNAPSHOT_HEADER_BYTES]! ^= 1;
-    writeFileSync(path, bytes);
+    flip(join(directory, newest!), SNAPSHOT_HEADER_BYTES);
     const server = await serve({ directory, flags: ['--segment-bytes-max', '12000'] });
     expect(server.log()).toContain(`Snapshot ${newest} is not used`);
     const to = fresh();
@@ -291,10 +289,7 @@ describe('ayni follow', () => {
     expect((await ayniProcess(...args)).code).toBe(0);
     await fillBooks(server, 3);
     await takesSnapshot(server);
-    const path = join(directory, filesIn(directory, /^snapshot/)[0]!);
-    const spoilt = readFileSync(path);
-    spoilt[100]! ^= 1;
-    writeFileSync(path, spoilt);
+    flip(join(directory, filesIn(directory, /^snapshot/)[0]!), 100);
     const ran = await ayniProcess(...args);
     expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('again and again')]);
     expect(ran.out.split('Cannot follow just now').length - 1).toBeLessThan(10);

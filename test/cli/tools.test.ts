@@ -40,6 +40,7 @@ import { canMount, mountDisk } from '../process/system.ts';
 import { entriesFrom } from '../storage/kit.ts';
 import { dieWithUs } from '../support/children.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { until } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
 import { SLOW, slow } from '../support/slow.ts';
@@ -304,9 +305,7 @@ describe('inspect', () => {
   test('prints the plan up to what is damaged', async () => {
     const directory = copyOf(books);
     const [, name, behind] = filesIn(directory, /^journal/) as [string, string, string];
-    const bytes = readFileSync(join(directory, name));
-    bytes[3000]! ^= 4;
-    writeFileSync(join(directory, name), bytes);
+    flip(join(directory, name), 3000);
     const { out, code } = await ayni('inspect', directory);
     expect(code).toBe(1);
     expect(out).toContain('DAMAGE: ');

@@ -1,6 +1,7 @@
 /**
  * The audit against every kind of damage: each file of the books, each part that may be missing or cut.
  */
+
 import { copyFileSync, mkdirSync, readFileSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,6 +15,7 @@ import { takeSnapshot } from '../../src/storage/snapshot.ts';
 import { SNAPSHOT_HEADER_BYTES, snapshotName } from '../../src/storage/snapshot-format.ts';
 import type { Json } from '../support/client.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
+import { flip } from '../support/flip.ts';
 import { againWith, isLong, often, SHARE } from '../support/long.ts';
 import {
   ayni,
@@ -154,21 +156,16 @@ test('a journal that ends before its snapshot', async () => {
 });
 
 describe('a snapshot that is not whole, where the rest leads past it', () => {
-  /** Its last byte is of its foot: that is seen without reading it all. */
-  const spoil = (path: string, at: (length: number) => number) => {
-    const bytes = readFileSync(path);
-    bytes[at(bytes.length)]! ^= 1;
-    writeFileSync(path, bytes);
-  };
-  const inPart = () => 200;
-  const inFoot = (length: number) => length - 1;
-  const inLastFrame = (length: number) => length - 60;
+  const IN_PART = 200;
+  /** That is seen without reading it all. */
+  const IN_FOOT = -1;
+  const IN_LAST_FRAME = -60;
 
   test.each([0, 1])('is told, and the audit goes on to the end: it had read no frame (%i)', async (index) => {
     const directory = copyOf(pruned);
     const snapshots = filesIn(directory, /^snapshot/);
     const [file, other] = [snapshots[index]!, snapshots[1 - index]!].map((name) => join(directory, name));
-    spoil(file!, inPart);
+    flip(file!, IN_PART);
     const whole = await look(pruned);
     const { finding, findings, toEnd, seq, chain, frames, snapshots: compared, counts } = await look(directory);
     expect([finding, findings.length, toEnd]).toEqual([expect.objectContaining({ kind: 'damage', file }), 1, true]);
@@ -183,13 +180,13 @@ describe('a snapshot that is not whole, where the rest leads past it', () => {
     expect([told.code, told.out]).toEqual([1, expect.stringMatching(/\nDAMAGE: .*\nNothing else wrong up to entry/)]);
     // What comes after it is found as well.
     const journal = join(directory, filesIn(directory, /^journal/).at(-1)!);
-    spoil(journal, inLastFrame);
+    flip(journal, IN_LAST_FRAME);
     const json = reportOf(await ayni('verify', directory, '--json'));
     expect(json.findings.map((one: Json) => one.file)).toEqual([file, journal]);
     expect([json.ok, json.toEnd, json.finding.file]).toEqual([false, false, file]);
-    spoil(journal, inLastFrame);
+    flip(journal, IN_LAST_FRAME);
     // Without it nothing leads there: both are told, and that entries are missing.
-    spoil(other!, inPart);
+    flip(other!, IN_PART);
     expect((await look(directory)).findings.map(({ what }) => what)).toEqual([
       expect.stringContaining('its part'),
       expect.stringContaining('its part'),
@@ -200,7 +197,7 @@ describe('a snapshot that is not whole, where the rest leads past it', () => {
   test('is not the one that the key is taken from', async () => {
     const directory = copyWithoutKey(pruned);
     const [older] = filesIn(directory, /^snapshot/);
-    spoil(join(directory, older!), inPart);
+    flip(join(directory, older!), IN_PART);
     const { findings, toEnd, key } = await look(directory);
     expect([findings.length, toEnd, key.source]).toEqual([1, true, expect.stringContaining('the books themselves')]);
   });
@@ -208,7 +205,7 @@ describe('a snapshot that is not whole, where the rest leads past it', () => {
   test('is told by those who show the books, and marked by inspect where its foot tells', async () => {
     const directory = copyOf(pruned);
     const newest = filesIn(directory, /^snapshot/).at(-1)!;
-    spoil(join(directory, newest), inFoot);
+    flip(join(directory, newest), IN_FOOT);
     for (const args of [
       ['balances', directory, '--json'],
       ['statement', directory, '--all', '--csv'],

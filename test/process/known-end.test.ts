@@ -12,6 +12,7 @@ import { END_FILE } from '../../src/storage/known-end.ts';
 import { ayniProcess } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { directoryCopy, freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { makeKit, unique } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
 
@@ -99,10 +100,7 @@ describe('after a stop', () => {
 
   test('one byte that has changed is put back as ever', async () => {
     const directory = directoryCopy(stopped);
-    const path = lastSegment(directory);
-    const bytes = readFileSync(path);
-    bytes[bytes.length - 90]! ^= 1;
-    writeFileSync(path, bytes);
+    flip(lastSegment(directory), -90);
     const server = await startServer({ directory });
     expect(server.log()).toContain('it was put back');
     await server.kill();

@@ -10,6 +10,7 @@ import { segmentSeq } from '../../src/storage/format.ts';
 import { Bank, readIntent } from '../support/bank.ts';
 import { bearer, connect, type Json, makeKeys, record, verifyError } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { issue, makeKit, openLedger, pause, proofFor, segment, transfer, until } from '../support/kit.ts';
 import { hookOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
@@ -251,9 +252,7 @@ describe('what cannot be shown is refused, and left as it is:', () => {
     const [server, file] = [await serverOfTest({ directory: path }), () => lastSegment(path)];
     await makeKit(connect(server), keys).wallet();
     await server.stop();
-    const bytes = readFileSync(file());
-    bytes[writtenOf(file()) - 100]! ^= 1;
-    writeFileSync(file(), bytes);
+    flip(file(), writtenOf(file()) - 100);
     const { code, log } = await refusedAt(path);
     expect([code, log]).toEqual([1, expect.stringContaining('a start that may write puts it back')]);
     // It loses what was acknowledged since.

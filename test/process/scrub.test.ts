@@ -1,39 +1,27 @@
 /** The real server on a disk that changes what lies on it: it is seen and mended while the server runs; see scrub.ts. */
 import {
-  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  readSync,
   rmSync,
   statfsSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ayni, ayniProcess, filesIn, fillBooks, fresh } from '../cli/books.ts';
 import { connect, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { until } from '../support/kit.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
 import { canMount, mountDisk } from './system.ts';
 
 const mountable = canMount('a disk that is really full');
-
-/** Changes one byte where it lies, as a device does. */
-function flip(path: string, at: number): void {
-  const file = openSync(path, 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(file, byte, 0, 1, at);
-  writeSync(file, Buffer.of(byte[0]! ^ 1), 0, 1, at);
-  closeSync(file);
-}
 
 const told = (server: Server, what: RegExp) => until(() => what.exec(server.log()), server.log);
 

@@ -36,6 +36,7 @@ import {
 import { ayni, copyOf, filesIn, fillBooks, plainBooks, rewritten } from '../cli/books.ts';
 import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { flip } from '../support/flip.ts';
 import { MOMENT, makeKit, until } from '../support/kit.ts';
 import { everyOther, isLong, SHARE } from '../support/long.ts';
 import { freePort, serverOfTest } from '../support/of-test.ts';
@@ -147,12 +148,7 @@ describe('no start', () => {
   });
 
   test('on damaged books: file and byte, what to keep, what to do', async () => {
-    const log = await refusedAfter((directory) => {
-      const path = join(directory, filesIn(directory, /^journal/)[0]!);
-      const bytes = readFileSync(path);
-      bytes[700]! ^= 8;
-      writeFileSync(path, bytes);
-    }, []);
+    const log = await refusedAfter((directory) => flip(join(directory, filesIn(directory, /^journal/)[0]!), 700), []);
     expect(log).toMatch(/BOOKS\/journal-0+1\.ayj: damaged at byte \d+: no whole frame, but one follows at byte \d+/);
     for (const words of ['Nothing was changed', 'Keep BOOKS as it is', 'ayni verify', 'start on your last backup']) {
       expect(log).toContain(words);
@@ -530,10 +526,7 @@ describe('what snapshots that were cut short left half-written', () => {
   test('stays where the books are damaged: nothing is touched then', () => {
     const directory = copyOf(books);
     leave(directory);
-    const path = join(directory, filesIn(directory, /^journal/)[0]!);
-    const bytes = readFileSync(path);
-    bytes[700]! ^= 8;
-    writeFileSync(path, bytes);
+    flip(join(directory, filesIn(directory, /^journal/)[0]!), 700);
     expect(unopened(directory)).toContain('damaged at byte');
     expect(filesIn(directory, /\.tmp$/).sort()).toEqual([...LEFT].sort());
   });
