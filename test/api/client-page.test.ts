@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
-import { issue, makeKit, openLedger, proofFor, transfer, unique } from '../support/kit.ts';
+import { connect, type Json, makeKeys, record } from '../support/client.ts';
+import { issue, ledgerWith, proofFor, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { blocksOf, readPages } from '../support/pages.ts';
 
@@ -80,15 +80,8 @@ test('a key that no list knows changes what it shows', async () => {
 
 test('somebody ends by a word what is pending', async () => {
   const shy = makeKeys();
-  const all = { action: 'any', record: 'any' };
-  const access = [
-    { ...all, signer: { public: owner.public } },
-    { ...all, bearer: { $signer: { public: owner.public } } },
-    { action: { $in: ['access', 'create'] }, record: 'any', signer: { public: shy.public } },
-  ];
-  const ledger = (await openLedger(client, owner, { access })).data.handle;
-  const there = connect(server, { 'x-ledger': ledger });
-  const kit = makeKit(connect(server, { 'x-ledger': ledger, ...bearer(owner, ledger) }), owner);
+  const rule = { action: { $in: ['access', 'create'] }, record: 'any', signer: { public: shy.public } };
+  const { there, kit } = await ledgerWith(server, owner, [rule]);
   const [symbol, one, other] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
   await kit.send([issue(one, symbol, 5)]);
   const data = { handle: 'waits', claims: [transfer(one, other, symbol, 5)] };

@@ -7,20 +7,13 @@ import { connect as connectSocket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { bearer, type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
 import { directoryCopy, freshDirectory } from '../support/directory.ts';
-import { issue, type Kit, limit, makeKit, openLedger, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
+import { freshLedger, issue, limit, makeKit, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
 
 const keys = makeKeys();
 
 const { server, client, kit } = await serverOfFile(keys);
-
-/** A client and kit of a new ledger of its own. */
-async function ledgerOfItsOwn(more: Json = {}): Promise<{ at: Client; own: Kit; handle: string }> {
-  const { data } = await openLedger(client, keys, more);
-  const at = connect(server, { 'x-ledger': data.handle });
-  return { at, own: makeKit(at, keys), handle: data.handle };
-}
 
 async function ask(at: Client, query: string): Promise<Json> {
   const reply = await at.get(`/events?${query}`);
@@ -45,7 +38,7 @@ const handles = (events: Json[]): string[] => events.map(({ data }) => data.hand
 
 describe('what happened in a ledger', () => {
   test('is told in order, each once, whatever the size of the page; one intent with many credits in several', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const usd = await own.symbol();
     const a = await own.wallet();
     await own.done([...Array.from({ length: 30 }, (_, n) => issue(a, usd, n + 1)), limit(a, usd, 'maxBalance', 9000)]);
@@ -65,7 +58,7 @@ describe('what happened in a ledger', () => {
   });
 
   test('from the middle of a large intent on, whichever signal is asked for next', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const usd = await own.symbol();
     const a = await own.wallet();
     await own.done(Array.from({ length: 6 }, (_, n) => issue(a, usd, n + 1)));
@@ -78,7 +71,7 @@ describe('what happened in a ledger', () => {
   });
 
   test('in pages of a few megabytes, where events are long', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const made: string[] = [];
     for (let n = 0; n < 8; n++) made.push(await own.wallet({ custom: { text: 'x'.repeat(1_000_000) } }));
     const told: string[] = [];
@@ -93,7 +86,7 @@ describe('what happened in a ledger', () => {
   });
 
   test('and a thread, with what its routes did', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const usd = await own.symbol();
     const [a, d] = [await own.funded(usd, 100), await own.wallet()];
     const c = await own.wallet({ routes: [{ action: 'forward', target: d }] });
@@ -111,7 +104,7 @@ describe('what happened in a ledger', () => {
   });
 
   test('intents as they came, whatever routes and clearing made of them in the same moment', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const usd = await own.symbol();
     const [a, d] = [await own.funded(usd, 100), await own.wallet()];
     const forwards = await own.wallet({ routes: [{ action: 'forward', target: d }] });
@@ -132,7 +125,7 @@ describe('what happened in a ledger', () => {
   });
 
   test('passes by tokens that were used up, which are no events', async () => {
-    const { at, own, handle } = await ledgerOfItsOwn();
+    const { there: at, kit: own, handle } = await freshLedger(server, keys);
     await own.wallet();
     expect((await at.get('/wallets', bearer(keys, handle, { jti: 'once' }))).status).toBe(200);
     await own.wallet();
@@ -143,7 +136,11 @@ describe('what happened in a ledger', () => {
   test('of other ledgers nothing, and of records that one may not read nothing', async () => {
     const auditor = makeKeys();
     const bearer = { $signer: { public: auditor.public } };
-    const { at, own, handle } = await ledgerOfItsOwn({
+    const {
+      there: at,
+      kit: own,
+      handle,
+    } = await freshLedger(server, keys, {
       access: [
         { action: 'any', record: 'any', signer: { public: keys.public } },
         { action: 'access', record: 'any', bearer },
@@ -198,7 +195,7 @@ describe('who waits', () => {
   }
 
   test('is woken by what concerns it, not by other signals and ledgers', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const { page } = await ask(at, 'after=0&page.limit=100');
     const waiting = at.get(`/events?after=${page.after}&wait=30&signal=circle-created`);
     let isOver = false;
@@ -217,7 +214,7 @@ describe('who waits', () => {
   });
 
   test('for a signal that is none is told so: a misspelt one was waited for in vain', async () => {
-    const { at } = await ledgerOfItsOwn();
+    const { there: at } = await freshLedger(server, keys);
     for (const signal of ['intent-update', 'wallet', 'created', 'INTENT-UPDATED']) {
       expect(reasonOf(await at.get(`/events?after=0&wait=1&signal=${signal}`))).toEqual([400, 'api.query-malformed']);
     }
@@ -227,7 +224,7 @@ describe('who waits', () => {
   });
 
   test('from beyond the end is told so: of older books it would miss what comes before that', async () => {
-    const { at } = await ledgerOfItsOwn();
+    const { there: at } = await freshLedger(server, keys);
     expect(reasonOf(await at.get('/events?after=999999&wait=1'))).toEqual([400, 'api.query-malformed']);
     // Who stands within an entry was told some of it, so there was one.
     const { seq } = (await at.get('/head')).body.data;
@@ -276,7 +273,7 @@ describe('who waits', () => {
   });
 
   test('in vain is told so in time, and goes on after what it passed by', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     for (let wait = 1; ; wait *= 2) {
       const { page } = await ask(at, 'after=0&page.limit=100');
       const began = performance.now();
@@ -295,7 +292,7 @@ describe('who waits', () => {
   });
 
   test('hears of a proof on an intent, whoever else waits', async () => {
-    const { at, own } = await ledgerOfItsOwn();
+    const { there: at, kit: own } = await freshLedger(server, keys);
     const usd = await own.symbol();
     const held = (await own.send([issue(await own.wallet(), usd, 5)], { data: { config: { commit: 'manual' } } })).body;
     const { page } = await ask(at, 'after=0&page.limit=100');

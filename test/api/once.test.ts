@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest';
 import { bearer, connect, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { openLedger, reasonOf, unique } from '../support/kit.ts';
+import { freshLedger, openLedger, reasonOf, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
 
@@ -62,8 +62,7 @@ describe('a token good only once', () => {
   });
   test('a jti of one key is not that of another, nor of another ledger', async () => {
     const jti = unique('jti');
-    const { handle } = (await openLedger(client, owner)).data;
-    const there = connect(server, { 'x-ledger': handle });
+    const { there, handle } = await freshLedger(server, owner);
     expect((await client.get('/wallets', bearer(anna, 'main', { jti }))).status).toBe(200);
     expect((await client.get('/wallets', bearer(ben, 'main', { jti }))).status).toBe(200);
     expect((await there.get('/wallets', bearer(anna, handle, { jti }))).status).toBe(200);

@@ -2,23 +2,19 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { type Kit, makeKit, openLedger, proofFor, reasonOf, unique } from '../support/kit.ts';
+import { freshLedger, type Kit, proofFor, reasonOf, unique } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 
 const [owner, anna, bert, carl] = [makeKeys(), makeKeys(), makeKeys(), makeKeys()];
 const directory = freshDirectory();
 let server = await startServer({ directory, flags: ['--snapshot-every', '30'] });
 afterAll(() => server.stop());
-let client = connect(server);
 let there: Client;
 let kit: Kit;
 let ledger: string;
 
 beforeEach(async () => {
-  const made = await openLedger(client, owner);
-  ledger = made.data.handle;
-  there = connect(server, { 'x-ledger': ledger });
-  kit = makeKit(there, owner);
+  ({ there, kit, handle: ledger } = await freshLedger(server, owner));
 });
 
 const VIOLATION = [422, 'record.status-policy-violation'];
@@ -158,7 +154,6 @@ test('statuses, labels and policies are the same after a restart, from snapshot 
   const before = (await prove(other, anna, { labels: ['vip'] })).text;
   await server.stop();
   server = await startServer({ directory });
-  client = connect(server);
   there = connect(server, { 'x-ledger': ledger });
   expect((await there.get(`/wallets/${other}`)).text).toBe(before);
   expect(reasonOf(await prove(other, anna, { labels: ['main'] }))).toEqual(VIOLATION);

@@ -3,14 +3,13 @@
  * dropped; and the handles and members a kind allows.
  */
 import { describe, expect, test } from 'vitest';
-import { connect, hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
+import { hashOf, type Json, makeKeys, proof, record } from '../support/client.ts';
 import {
+  freshLedger,
   HASH,
   issue,
   luidOf,
   MOMENT,
-  makeKit,
-  openLedger,
   proofFor,
   reasonOf,
   segment,
@@ -307,8 +306,7 @@ describe('relations', () => {
   test('an anchor of a wallet that is not there, unless the ledger says otherwise', async () => {
     const data = { handle: unique('anchor'), wallet: 'nobody', target: await kit.wallet() };
     expect(reasonOf(await client.post('/anchors', record(data, keys)))).toEqual([422, 'record.relation-not-found']);
-    const ledger = await openLedger(client, keys, { config: { 'anchor.walletRequired': false } });
-    const there = connect(server, { 'x-ledger': ledger.data.handle });
+    const { there } = await freshLedger(server, keys, { config: { 'anchor.walletRequired': false } });
     expect((await there.post('/anchors', record({ ...data, target: 'elsewhere' }, keys))).status).toBe(201);
   });
   test('an anchor is not changed to a wallet that is not there', async () => {
@@ -320,9 +318,7 @@ describe('relations', () => {
   test('a schema of the ledger holds the records that name it', async () => {
     const schema = { type: 'object', required: ['custom'], properties: { custom: { required: ['name'] } } };
     const strict = { handle: unique('schema'), record: 'wallet', format: 'json-schema', schema };
-    const ledger = await openLedger(client, keys);
-    const there = connect(server, { 'x-ledger': ledger.data.handle });
-    const own = makeKit(there, keys);
+    const { there, kit: own } = await freshLedger(server, keys);
     await own.make('schemas', strict);
     const named = (custom: Json): Json => record({ handle: unique('wallet'), schema: strict.handle, custom }, keys);
     expect((await there.post('/wallets', named({ name: 'Ana' }))).status).toBe(201);

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { connect, hashOf, type Json, type Keys, makeKeys, proof, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, makeKit, openLedger, reasonOf, segment, unique } from '../support/kit.ts';
+import { freshLedger, issue, reasonOf, segment, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { serverOfTest } from '../support/of-test.ts';
 import { SAMPLES } from '../support/samples.ts';
@@ -202,9 +202,7 @@ describe('a request that is only sent again', () => {
   });
 
   test('is told that it is in, though it could not come in any more: a payment that was made was told as refused', async () => {
-    const ledger = await openLedger(client, keys);
-    const there = connect(server, { 'x-ledger': ledger.data.handle });
-    const own = makeKit(there, keys);
+    const { there, kit: own } = await freshLedger(server, keys);
     const [symbol, wallet, named] = [
       await own.symbol(),
       await own.wallet(),
@@ -282,8 +280,7 @@ describe('left as they are', () => {
   test('other ledgers, which the same body speaks to as well', async () => {
     const body = dated({ handle: unique('everywhere') });
     for (let n = 0; n < 3; n++) {
-      const { data } = await openLedger(client, keys);
-      const there = connect(server, { 'x-ledger': data.handle });
+      const { there } = await freshLedger(server, keys);
       expect((await there.post('/wallets', body)).status).toBe(201);
       expect(reasonOf(await there.post('/circles', body))).toEqual(DUPLICATED);
     }

@@ -4,8 +4,8 @@
  */
 import { createHmac, sign } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { canon, connect, type Json, makeKeys, makeToken, type Reply, record, sha256 } from '../support/client.ts';
-import { openLedger, unique } from '../support/kit.ts';
+import { canon, type Json, makeKeys, makeToken, type Reply, record, sha256 } from '../support/client.ts';
+import { freshLedger, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { head, rawRequest } from '../support/raw.ts';
 
@@ -52,9 +52,8 @@ describe('accepted', () => {
     expect((await client.get('/wallets', withToken(token))).status).toBe(200);
   });
   test('in another ledger under its handle', async () => {
-    const ledger = await openLedger(client, keys);
-    const there = connect(server, { 'x-ledger': ledger.data.handle });
-    const fine = withToken(makeToken(claims({ aud: ledger.data.handle }), keys));
+    const { there, handle } = await freshLedger(server, keys);
+    const fine = withToken(makeToken(claims({ aud: handle }), keys));
     expect((await there.get('/wallets', fine)).status).toBe(200);
     expect((await there.get('/wallets', withToken(makeToken(claims(), keys)))).status).toBe(401);
   });

@@ -1,7 +1,7 @@
 /** What a refusal tells whoever has to do something about it, when its detail is all that they look at. */
 import { describe, expect, test } from 'vitest';
 import { bearer, connect, type Json, makeKeys, proof, type Reply, record } from '../support/client.ts';
-import { issue, openLedger, unique } from '../support/kit.ts';
+import { freshLedger, issue, openLedger, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 
 const keys = makeKeys();
@@ -33,8 +33,7 @@ describe('a body of the wrong shape: the detail names the place', () => {
   });
 
   test('in a schema of the ledger too', async () => {
-    const ledger = await openLedger(client, keys);
-    const there = connect(server, { 'x-ledger': ledger.data.handle });
+    const { there } = await freshLedger(server, keys);
     const schema = { type: 'object', properties: { custom: { properties: { age: { type: 'integer' } } } } };
     const made = { handle: 'person', record: 'wallet', format: 'json-schema', schema };
     expect((await there.post('/schemas', record(made, keys))).status).toBe(201);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
-import { issue, type Kit, makeKit, openLedger, reasonOf, unique } from '../support/kit.ts';
+import { freshLedger, issue, type Kit, reasonOf, unique } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 
 const keys = makeKeys();
@@ -29,10 +29,7 @@ const PERSON = {
 
 /** A ledger of its own with a schema `person` for wallets. */
 async function open(): Promise<void> {
-  const made = await openLedger(client, keys);
-  ledger = made.data.handle;
-  there = connect(server, { 'x-ledger': ledger });
-  kit = makeKit(there, keys);
+  ({ there, kit, handle: ledger } = await freshLedger(server, keys));
   await kit.make('schemas', schema('person', 'wallet', PERSON));
 }
 

@@ -31,10 +31,10 @@ import type { JournalPosition } from '../../src/storage/journal.ts';
 import { readJournal } from '../../src/storage/journal-reader.ts';
 import { END_FILE, noteEnd } from '../../src/storage/known-end.ts';
 import { journalStart } from '../../src/storage/segments.ts';
-import { connect, makeKeys } from '../support/client.ts';
+import { makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { FIRST_FORMAT } from '../support/first-format.ts';
-import { makeKit, openLedger, transfer } from '../support/kit.ts';
+import { freshLedger, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import {
   ayni,
@@ -409,8 +409,7 @@ describe('a transfer that somebody else signed than the ledger asks for', async 
     { action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' },
     { action: 'any', record: 'any', signer: { public: keys.public } },
   ];
-  const ledger = await openLedger(connect(server), keys, { access });
-  const kit = makeKit(connect(server, { 'x-ledger': ledger.data.handle }), keys);
+  const { kit } = await freshLedger(server, keys, { access });
   const symbol = await kit.symbol();
   const { body } = await kit.send([transfer(await kit.funded(symbol, 9), await kit.wallet(), symbol, 7)]);
   await server.stop();

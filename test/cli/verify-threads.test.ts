@@ -13,7 +13,7 @@ import { Bank, inStatus } from '../support/bank.ts';
 import { connect, type Json, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
-import { issue, makeKit, openLedger, proofFor, transfer, until } from '../support/kit.ts';
+import { freshLedger, issue, makeKit, proofFor, transfer, until } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
 import { framesOf, keyIn, look, rewritten, withoutFrames } from './books.ts';
 import type { Frames } from './lies.ts';
@@ -38,13 +38,8 @@ beforeAll(async () => {
   const directory = overdue;
   const hook = await openHook();
   let server = await startServer({ directory });
-  const keys = makeKeys();
-  const { data: ledger } = await openLedger(connect(server), keys, {
-    config: { 'intent.expiryThresholdMinutes': 1 },
-  });
-  const headers = { 'x-ledger': ledger.handle as string };
-  const client = connect(server, headers);
-  const kit = makeKit(client, keys);
+  const config = { 'intent.expiryThresholdMinutes': 1 };
+  const { there: client, kit, handle } = await freshLedger(server, makeKeys(), { config });
   const symbol = await kit.symbol();
   const bank = await Bank.open({ client, kit, hook, symbol });
   const from = await kit.wallet();
@@ -58,7 +53,7 @@ beforeAll(async () => {
   // Two minutes go by.
   const later = 'const%20now=Date.now.bind(Date);Date.now=()=>now()+120000';
   server = await startServer({ directory, env: { NODE_OPTIONS: `--import=data:text/javascript,${later}` } });
-  const again = connect(server, headers);
+  const again = connect(server, { 'x-ledger': handle });
   await until(async () => {
     const replies = await Promise.all(sent.map(({ luid }) => again.get(`/intents/${luid}`)));
     return replies.every(({ body }) => body.meta.status === 'rejected');
@@ -71,11 +66,8 @@ beforeAll(async () => {
 beforeAll(async () => {
   const server = await startServer({ directory: allowed });
   const [owner, spender] = [makeKeys(), makeKeys()];
-  const { data: ledger } = await openLedger(connect(server), owner, {
-    access: [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }],
-  });
-  const client = connect(server, { 'x-ledger': ledger.handle as string });
-  const kit = makeKit(client, owner);
+  const access = [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }];
+  const { there: client, kit } = await freshLedger(server, owner, { access });
   const symbol = await kit.symbol();
   const from = await kit.wallet({ access: [{ action: 'spend', signer: { public: spender.public } }] });
   await kit.done([issue(from, symbol, 100)]);

@@ -189,12 +189,31 @@ export async function openLedger(client: Client, keys: Keys, more: Json = {}): P
   return reply.body;
 }
 
+/** Whoever works in a ledger: by no token, and with a kit of somebody's keys. */
+interface Inside {
+  there: Client;
+  kit: Kit;
+  handle: string;
+}
+
+interface Address {
+  url: string;
+  publicKey: string;
+}
+
+/** The same as `openLedger`, from inside. */
+export async function freshLedger(server: Address, keys: Keys, more: Json = {}): Promise<Inside> {
+  const { handle } = (await openLedger(connect(server), keys, more)).data;
+  const there = connect(server, { 'x-ledger': handle });
+  return { there, kit: makeKit(there, keys), handle };
+}
+
 /** A ledger with these rules, and everything for its owner, by signature and by token. */
 export async function ledgerWith(
-  server: { url: string; publicKey: string },
+  server: Address,
   owner: Keys,
   rules: Json[],
-): Promise<{ there: Client; kit: Kit; handle: string; asOwner: Record<string, string> }> {
+): Promise<Inside & { asOwner: Record<string, string> }> {
   const all = { action: 'any', record: 'any' };
   const access = [
     ...rules,
