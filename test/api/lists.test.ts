@@ -4,31 +4,14 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, hashOf, type Json, makeKeys } from '../support/client.ts';
-import {
-  issue,
-  type Kit,
-  limit,
-  makeKit,
-  openLedger,
-  pause,
-  reasonOf,
-  segment,
-  transfer,
-  unique,
-} from '../support/kit.ts';
+import { freshLedger, issue, type Kit, makeKit, pause, reasonOf, segment, transfer, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { NOWHERE } from '../support/samples.ts';
 import { startServer } from '../support/server.ts';
 
 const keys = makeKeys();
 
-const { server, client } = await serverOfFile();
-
-async function freshLedger(): Promise<{ there: Client; kit: Kit }> {
-  const ledger = await openLedger(client, keys);
-  const there = connect(server, { 'x-ledger': ledger.data.handle });
-  return { there, kit: makeKit(there, keys) };
-}
+const { server } = await serverOfFile();
 
 /** All handles of a list, page after page. */
 async function walk(there: Client, path: string, limit: number, query = ''): Promise<string[]> {
@@ -47,7 +30,7 @@ describe('pages', () => {
   let kit: Kit;
   const made: string[] = [];
   beforeAll(async () => {
-    ({ there, kit } = await freshLedger());
+    ({ there, kit } = await freshLedger(server, keys));
     for (let n = 0; n < 45; n += 1) {
       made.push(await kit.wallet());
       await pause(2);
@@ -99,7 +82,7 @@ describe('pages', () => {
     expect(reply.body.data.map((one: Json) => one.data.handle)).toEqual(newest().slice(0, 3));
   });
   test('an updated record moves to the front', async () => {
-    const { there: own, kit: inside } = await freshLedger();
+    const { there: own, kit: inside } = await freshLedger(server, keys);
     const wallets: Json[] = [];
     for (let n = 0; n < 5; n += 1) {
       wallets.push(await inside.make('wallets', { handle: unique('wallet') }));
@@ -114,7 +97,7 @@ describe('pages', () => {
     expect(await walk(own, '/wallets', 2, '&sort.meta.moment=1')).toEqual(order.reverse());
   });
   test('a page never skips while records arrive', async () => {
-    const { there: own, kit: inside } = await freshLedger();
+    const { there: own, kit: inside } = await freshLedger(server, keys);
     const before: string[] = [];
     for (let n = 0; n < 30; n += 1) before.push(await inside.wallet());
     const arrivals = (async () => {
@@ -137,7 +120,7 @@ describe('filters of wallets against a plain scan', () => {
   let there: Client;
   const records: Json[] = [];
   beforeAll(async () => {
-    const fresh = await freshLedger();
+    const fresh = await freshLedger(server, keys);
     there = fresh.there;
     for (let n = 0; n < 24; n += 1) {
       const data = {
@@ -227,7 +210,7 @@ describe('filters of wallets against a plain scan', () => {
     await expectSame(`filter.${path}.$regex=${segment(pattern)}`, (one) => regex.test(member(one, path)));
   });
   test('a record is looked at for as long as there are filters and elements of its lists', async () => {
-    const { there, kit } = await freshLedger();
+    const { there, kit } = await freshLedger(server, keys);
     const long = await kit.wallet({ custom: { a: Array(300_000).fill(1) } });
     const asked = async (count: number) => {
       const query = Array.from({ length: count }, (_, n) => `data.custom.a.$ne=${n + 2}`).join('&');
@@ -270,7 +253,7 @@ describe('filters of wallets against a plain scan', () => {
     expect(page, 'it would have to be counted').toEqual({ index: 0, limit: 3 });
   });
   test('a dropped or renamed record leaves the answers of every filter', async () => {
-    const fresh = await freshLedger();
+    const fresh = await freshLedger(server, keys);
     const make = async (): Promise<Json> => fresh.kit.make('wallets', { handle: unique('wallet'), schema: 'x' });
     const [gone, moved, kept] = [await make(), await make(), await make()];
     await fresh.there.del(`/wallets/${gone.data.handle}`, fresh.kit.dropBody(gone));
@@ -310,7 +293,7 @@ describe('filters of the other kinds', () => {
   let a: string;
   let b: string;
   beforeAll(async () => {
-    ({ there, kit } = await freshLedger());
+    ({ there, kit } = await freshLedger(server, keys));
     [usd, eur, a, b] = [
       await kit.symbol(),
       await kit.symbol({ schema: 'money' }),
@@ -465,102 +448,8 @@ describe('filters of the other kinds', () => {
   });
 });
 
-test('of a balance that is spent it is told that nothing is available, of what is reserved only while there is some', async () => {
-  const { there, kit } = await freshLedger();
-  const [symbol, wallet, other] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
-  await kit.clear([issue(wallet, symbol, 5)]);
-  await kit.clear([transfer(wallet, other, symbol, 5)]);
-  const { body } = await there.get(`/wallets/${wallet}/balances`);
-  expect(body.data.map(({ data }: Json) => data)).toEqual([{ wallet, symbol, schema: 'available', amount: 0 }]);
-  expect(body.page.total).toBe(1);
-});
-
-test('a wallet that is limited, or is to get something, has no balance before any money moved', async () => {
-  const { there, kit } = await freshLedger();
-  const [symbol, wallet, other] = [await kit.symbol(), await kit.wallet(), await kit.wallet()];
-  await kit.clear([limit(wallet, symbol, 'dailyCount', 5), issue(other, symbol, 5)]);
-  await kit.clear([transfer(other, wallet, symbol, 5)], { data: { config: { commit: 'manual' } } });
-  const { body } = await there.get(`/wallets/${wallet}/balances`);
-  expect([body.data, body.page.total]).toEqual([[], 0]);
-  expect((await there.get(`/wallets/${wallet}/limits`)).body.data).toHaveLength(1);
-});
-
-describe('rows of balances and limits are filtered as records are', () => {
-  let there: Client;
-  let wallet: string;
-  let usd: string;
-  let eur: string;
-  beforeAll(async () => {
-    const fresh = await freshLedger();
-    ({ there } = fresh);
-    const { kit } = fresh;
-    [usd, eur, wallet] = [await kit.symbol(), await kit.symbol(), await kit.wallet()];
-    const other = await kit.wallet();
-    await kit.clear([issue(wallet, usd, 100), issue(wallet, eur, 7)]);
-    await kit.make('intents', {
-      handle: unique('held'),
-      claims: [transfer(wallet, other, usd, 30)],
-      config: { commit: 'manual' },
-    });
-    const limit = (symbol: string, metric: string, amount: number) => ({
-      action: 'limit',
-      wallet: { handle: wallet },
-      symbol: { handle: symbol },
-      metric,
-      amount,
-    });
-    await kit.clear([limit(usd, 'maxBalance', 500), limit(usd, 'minBalance', 0), limit(eur, 'maxBalance', 50)]);
-  });
-  const rows = async (what: string, query: string) => {
-    const { status, body, text } = await there.get(`/wallets/${wallet}/${what}?${query}`);
-    expect(status, text).toBe(200);
-    return { data: body.data.map((one: Json) => one.data), total: body.page.total };
-  };
-  const balance = (symbol: string, schema: string, amount: number) => ({ wallet, symbol, schema, amount });
-
-  test('by symbol, schema, amount and moment, with pages of what is left', async () => {
-    const [available, reserved] = [balance(usd, 'available', 70), balance(usd, 'reserved', 30)];
-    expect(await rows('balances', `data.symbol=${usd}`)).toEqual({ data: [available, reserved], total: 2 });
-    expect(await rows('balances', 'data.schema=reserved')).toEqual({ data: [reserved], total: 1 });
-    expect(await rows('balances', 'filter.data.amount.$lt=10')).toEqual({
-      data: [balance(eur, 'available', 7)],
-      total: 1,
-    });
-    expect(await rows('balances', `filter[data.symbol][$in][0]=${eur}&data.schema=reserved`)).toEqual({
-      data: [],
-      total: 0,
-    });
-    expect(await rows('balances', `data.symbol=${usd}&page.limit=1&page.index=1`)).toEqual({
-      data: [reserved],
-      total: 2,
-    });
-    expect((await rows('balances', 'meta.moment.$lte=2020-01-01')).total).toBe(0);
-    expect((await rows('balances', 'meta.moment.$gt=2020-01-01')).total).toBe(3);
-  });
-  test('limits by symbol and metric', async () => {
-    const max = { wallet, symbol: usd, metric: 'maxBalance', amount: 500 };
-    expect(await rows('limits', `data.symbol=${usd}&data.metric=maxBalance`)).toEqual({ data: [max], total: 1 });
-    expect((await rows('limits', 'data.metric=maxBalance')).total).toBe(2);
-    expect((await rows('limits', 'data.amount=50')).data[0].symbol).toBe(eur);
-  });
-  test('each with a luid of its own, whatever there is of a wallet in one symbol', async () => {
-    const luids = async (what: string) =>
-      (await there.get(`/wallets/${wallet}/${what}`)).body.data.map((one: Json) => one.luid);
-    const all = [...(await luids('balances')), ...(await luids('limits'))];
-    expect(all).toHaveLength(6);
-    expect(new Set(all).size).toBe(6);
-  });
-  test('by nothing else', async () => {
-    for (const query of ['data.handle=x', 'data.metric=x', 'data.custom.a=1', 'meta.status=created']) {
-      const refused = await there.get(`/wallets/${wallet}/balances?${query}`);
-      expect(reasonOf(refused), query).toEqual([400, 'api.query-malformed']);
-    }
-    expect(reasonOf(await there.get(`/wallets/${wallet}/limits?data.schema=x`))).toEqual([400, 'api.query-malformed']);
-  });
-});
-
 test('lists that have no filters say so, and their pages have bounds as others have', async () => {
-  const { there, kit } = await freshLedger();
+  const { there, kit } = await freshLedger(server, keys);
   const wallet = await kit.wallet();
   const [circle, effect] = [unique('circle'), unique('effect')];
   await kit.make('circles', { handle: circle });
@@ -622,88 +511,5 @@ describe("a list's proof", () => {
     } finally {
       await apart.stop();
     }
-  });
-});
-
-describe('what belongs to one record is listed as records are: newest first, the oldest where that is asked for', () => {
-  const OLDEST = 'sort.meta.moment=1';
-  let there: Client;
-  let kit: Kit;
-  beforeAll(async () => {
-    ({ there, kit } = await freshLedger());
-  });
-
-  /** What `look` sees of the rows, page after page. */
-  async function pages(path: string, query: string, limit: number, look: (row: Json) => unknown): Promise<unknown[]> {
-    const seen: unknown[] = [];
-    for (let index = 0; ; index += 1) {
-      const reply = await there.get(`${path}?${query}&page.index=${index}&page.limit=${limit}`);
-      expect(reply.status, reply.text).toBe(200);
-      seen.push(...reply.body.data.map(look));
-      if (reply.body.data.length < limit) return seen;
-    }
-  }
-
-  /** The whole list and all its pages, one way and the other. */
-  async function expectBothWays(
-    path: string,
-    newest: unknown[],
-    look: (row: Json) => unknown,
-    query = '',
-  ): Promise<void> {
-    for (const limit of [100, 3, 2, 1]) {
-      expect(await pages(path, query, limit, look)).toEqual(newest);
-      expect(await pages(path, `${query}&sort.meta.moment=-1`, limit, look)).toEqual(newest);
-      expect(await pages(path, `${query}&${OLDEST}`, limit, look)).toEqual(newest.toReversed());
-    }
-  }
-
-  test('versions', async () => {
-    let stored = await kit.make('wallets', { handle: unique('wallet') });
-    const { handle } = stored.data;
-    for (let n = 0; n < 4; n += 1) stored = (await kit.change('wallets', stored, { handle, custom: { n } })).body;
-    await expectBothWays(`/wallets/${handle}/changes`, [5, 4, 3, 2, 1], (row) => row.meta.change);
-  });
-
-  test('balances: one that moves goes to the front', async () => {
-    const [wallet, other] = [await kit.wallet(), await kit.wallet()];
-    const symbols: string[] = [];
-    for (let n = 0; n < 5; n += 1) {
-      symbols.push(await kit.symbol());
-      await kit.done([issue(wallet, symbols[n]!, 10 + n)]);
-      await pause(2);
-    }
-    const [a, b, c, d, e] = symbols;
-    const look = ({ data }: Json) => `${data.symbol} ${data.schema}`;
-    const available = (names: unknown[]) => names.map((name) => `${name} available`);
-    await expectBothWays(`/wallets/${wallet}/balances`, available([e, d, c, b, a]), look);
-    await kit.done([transfer(wallet, other, b!, 1)]);
-    await pause(2);
-    await kit.clear([transfer(wallet, other, a!, 1)], { data: { config: { commit: 'manual' } } });
-    const held = [`${a} available`, `${a} reserved`, ...available([b, e, d, c])];
-    await expectBothWays(`/wallets/${wallet}/balances`, held, look);
-    await expectBothWays(`/wallets/${wallet}/balances`, available([b, e, d, c]), look, 'data.amount.$gt=9');
-  });
-
-  test('limits: one that is set again goes to the front', async () => {
-    const wallet = await kit.wallet();
-    const symbols = [await kit.symbol(), await kit.symbol()];
-    for (const metric of ['maxBalance', 'minBalance', 'dailyCount']) {
-      for (const symbol of symbols) {
-        await kit.done([limit(wallet, symbol, metric, 0)]);
-        await pause(2);
-      }
-    }
-    const [a, b] = symbols;
-    await kit.done([limit(wallet, a!, 'minBalance', -1)]);
-    const rows = [
-      `${a} minBalance`,
-      `${b} dailyCount`,
-      `${a} dailyCount`,
-      `${b} minBalance`,
-      `${b} maxBalance`,
-      `${a} maxBalance`,
-    ];
-    await expectBothWays(`/wallets/${wallet}/limits`, rows, ({ data }) => `${data.symbol} ${data.metric}`);
   });
 });
