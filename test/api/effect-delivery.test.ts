@@ -28,9 +28,9 @@ import { slow } from '../support/slow.ts';
 
 const keys = makeKeys();
 const hook = await hookOfFile();
-// Whoever is silent is so for longer than any of this takes.
 /** On a busy machine a list may take longer than a second. */
 const PATIENTLY = ['--list-ms-max', '60000'];
+// Whoever is silent is so for longer than any of this takes.
 const flags = ['--bridge-attempts-max', '2', '--call-ms-max', '600000', ...PATIENTLY];
 const { client, kit, server } = await serverOfFile(keys, { flags });
 
