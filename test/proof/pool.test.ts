@@ -520,18 +520,13 @@ describe('rows on this thread', () => {
 });
 
 describe('batches', () => {
-  test('a lone job does not leave this thread', async () => {
+  test.each([
+    ['a lone job does not leave this thread', 1, { tasks: 0, rowsInline: 2 }],
+    ['a job of more rows does', 2, { tasks: 1, rowsInline: 0 }],
+  ])('%s', async (_, checks, stats) => {
     const pool = startPool();
-    await submit(pool, makeJob(1, 1, 1));
-    expect(pool.stats.tasks).toBe(0);
-    expect(pool.stats.rowsInline).toBe(2);
-  });
-
-  test('a job of more rows does', async () => {
-    const pool = startPool();
-    await submit(pool, makeJob(1, 2, 1));
-    expect(pool.stats.tasks).toBe(1);
-    expect(pool.stats.rowsInline).toBe(0);
+    await submit(pool, makeJob(1, checks, 1));
+    expect(pool.stats).toMatchObject(stats);
   });
 
   test.each([1, 2])('the rows of one turn leave in equal shares, one for each slab: %i workers', async (workers) => {
