@@ -8,11 +8,11 @@ import { fstatSync } from 'node:fs';
 import { KINDS, Kind } from '../core/kinds.ts';
 import { plain } from '../story/shown.ts';
 import { readOwnKey } from './own-key.ts';
-import { Account } from './send/account.ts';
 import { AnswersFile } from './send/answers.ts';
 import { Books } from './send/books.ts';
 import { linesOf } from './send/lines.ts';
 import { NoAnswerError, Sender } from './send/sender.ts';
+import { Tally } from './send/tally.ts';
 import { WIDTH_MAX } from './send/witnesses.ts';
 import { LEDGER, plainUrl, readArgs, readCount, readFilled, readLedger, TEXT, UsageError } from './usage.ts';
 
@@ -54,11 +54,11 @@ export async function run(args: string[]): Promise<number> {
   if (fstatSync(process.stdin.fd).isDirectory()) throw new UsageError('standard input: is a directory, and no file');
   const answers = await AnswersFile.open(readFilled('--answers', values.answers), { url, ledger });
   const sender = new Sender({ url, ledger, keys, patienceMs }, kind);
-  const account = new Account();
-  const silence = await sendRest(sender, answers, account, atOnce).finally(() => answers.close());
-  for (const piece of account.text()) process.stdout.write(piece);
-  if (silence === null && account.isEmpty) process.stderr.write('ayni: no line came: standard input had nothing\n');
-  if (silence === null) return account.hasLosses ? 1 : 0;
+  const tally = new Tally();
+  const silence = await sendRest(sender, answers, tally, atOnce).finally(() => answers.close());
+  for (const piece of tally.text()) process.stdout.write(piece);
+  if (silence === null && tally.isEmpty) process.stderr.write('ayni: no line came: standard input had nothing\n');
+  if (silence === null) return tally.hasLosses ? 1 : 0;
   const silent = `no answer for ${patienceMs / 1000} s (${silence.message})${silence.to}`;
   process.stderr.write(`ayni: ${plain(silent)}. What was sent last may be in; the same command again goes on.\n`);
   return 1;
@@ -81,13 +81,13 @@ function readUrl(text: string): { url: string; kind: Kind } {
 async function sendRest(
   sender: Sender,
   answers: AnswersFile,
-  account: Account,
+  tally: Tally,
   width: number,
 ): Promise<NoAnswerError | null> {
   const books = new Books(sender, answers, width);
   try {
     await books.check();
-    await sendAll(sender, answers, books, account, width);
+    await sendAll(sender, answers, books, tally, width);
     await books.check();
     return null;
   } catch (error) {
@@ -97,21 +97,18 @@ async function sendRest(
 }
 
 /** Sends all lines, `width` at a time. Nothing is on its way any more when it ends. */
-async function sendAll(
-  sender: Sender,
-  answers: AnswersFile,
-  books: Books,
-  account: Account,
-  width: number,
-): Promise<void> {
+async function sendAll(sender: Sender, answers: AnswersFile, books: Books, tally: Tally, width: number): Promise<void> {
   const lines = linesOf(process.stdin);
   let [line, failure] = [0, null as Error | null];
   const sendOne = async (number: number, bytes: Buffer | null): Promise<void> => {
-    const sent = sender.prepare(number, bytes);
-    const known = 'outcome' in sent ? null : answers.settled(sent.hash);
-    if (known !== null) return account.add(known, true);
-    if ('outcome' in sent) answers.add(sent);
-    account.add('outcome' in sent ? sent : await books.send(sent), false);
+    const prepared = sender.prepare(number, bytes);
+    if ('outcome' in prepared) {
+      answers.add(prepared);
+      return tally.add(prepared, false);
+    }
+    const known = answers.settled(prepared.hash);
+    if (known !== null) tally.add(known, true);
+    else tally.add(await books.send(prepared), false);
   };
   const work = async (): Promise<void> => {
     try {

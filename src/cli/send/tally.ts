@@ -8,7 +8,7 @@ interface End {
   first: SentAnswer;
 }
 
-export class Account {
+export class Tally {
   readonly #ends = new Map<string, End>();
   #taken = 0;
   #there = 0;
