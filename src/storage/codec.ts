@@ -53,7 +53,7 @@ import type { FrameBuffer } from './frame-buffer.ts';
 import { keyAt, placeOf } from './keys-in-data.ts';
 import * as msgpack from './msgpack.ts';
 import { outcomeBytesMax, readMoment, readOutcome, writeMoment, writeOutcome } from './outcomes.ts';
-import { type OutlineNotes, readAsked, readOutline } from './outline.ts';
+import { type OutlineNotes, readAsked, readIntentOutline } from './outline.ts';
 
 /** More than the headers and numbers of any entry's fixed fields take together. */
 const FIXED_BYTES_MAX = 256;
@@ -332,7 +332,7 @@ function readIntentFacts(
 ): IntentFacts {
   const type = EntryType.intent;
   if (version === 1) msgpack.skipBinary(reader, HASH_BYTES);
-  const outline = readOutline(reader.bytes, msgpack.skipText(reader), reader.at, notes);
+  const outline = readIntentOutline(reader.bytes, msgpack.skipText(reader), reader.at, notes);
   for (let left = msgpack.readArrayHead(reader); left > 0; left--) skipProof(reader);
   msgpack.skipBinary(reader, SIGNATURE_BYTES);
   const thread = readThread(reader, version, luid);

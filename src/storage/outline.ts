@@ -57,7 +57,7 @@ export interface OutlineNotes {
 let own = new Int32Array(CLAIMS + 64 * CLAIM_WORDS);
 
 /** The outline of the data at bytes[from, to); of the next note, where that is of this data. */
-export function readOutline(bytes: Buffer, from: number, to: number, notes?: OutlineNotes): IntentOutline {
+export function readIntentOutline(bytes: Buffer, from: number, to: number, notes?: OutlineNotes): IntentOutline {
   if (notes !== undefined && notes.at < notes.end && notes.words[notes.at + DATA] === from) {
     const { words, at } = notes;
     notes.at = words[at + NEXT]!;

@@ -5,7 +5,7 @@ import { actionNumber } from '../../src/core/claims/index.ts';
 import { ASKED_MEMBERS, hashText, outlineOf } from '../../src/core/outline.ts';
 import { canon } from '../../src/proof/canon.ts';
 import { CodecError } from '../../src/storage/msgpack.ts';
-import { noteHashes, noteOutline, readAsked, readOutline } from '../../src/storage/outline.ts';
+import { noteHashes, noteOutline, readAsked, readIntentOutline } from '../../src/storage/outline.ts';
 import { often } from '../support/long.ts';
 
 /** Names and texts that look like what is looked for, and like the marks it is found by. */
@@ -52,7 +52,7 @@ const intent = fc
 function outlineAt(text: string, before: string) {
   const bytes = Buffer.from(`${before}${text}}]"`);
   const from = Buffer.byteLength(before);
-  return readOutline(bytes, from, from + Buffer.byteLength(text));
+  return readIntentOutline(bytes, from, from + Buffer.byteLength(text));
 }
 
 describe('outline', () => {
@@ -80,7 +80,7 @@ describe('outline', () => {
         const notes = { words, at: 0, end };
         for (const [index, from] of froms.entries()) {
           const value = outlineOf(JSON.parse(texts[index]!));
-          expect(readOutline(bytes, from, ends[index]!, notes)).toEqual(value);
+          expect(readIntentOutline(bytes, from, ends[index]!, notes)).toEqual(value);
         }
         expect(notes.at).toBe(end);
       }),
@@ -135,7 +135,7 @@ describe('hashes of names', () => {
     const words = new Int32Array(200);
     const end = noteOutline(bytes, from, bytes.length, words, 0);
     noteHashes(bytes, words, 0, SEED, { from: 0, to: luidEnd }, { from: luidEnd, to: from });
-    return readOutline(bytes, from, bytes.length, { words, at: 0, end });
+    return readIntentOutline(bytes, from, bytes.length, { words, at: 0, end });
   };
   const hash = (name: string) => hashText(SEED, name);
   const signed = (name: string) => hash(name) | 0;
