@@ -421,16 +421,11 @@ describe('a snapshot that is not whole', () => {
         segmentSeq(name) > snapshotSeq(names[0]) && segmentSeq(name) < snapshotSeq(names[1]);
       const between = namesOf(disk, '.ayj').find(isBetween)!;
       const last = namesOf(disk, '.ayj').findLast((name) => segmentSeq(name) <= snapshotSeq(names[1]) + 1)!;
-      const flip = (name: string, at: number) => {
-        const bytes = disk.bytesOf(path(name));
-        bytes[at]! ^= 1;
-        disk.put(path(name), bytes);
-      };
       disk.inject({ call: 'read', path: names[1], code: 'EIO', times: 100 });
       expect(again(disk).refused, 'the one before does as well').toMatchObject([{ file: names[1] }]);
-      flip(between, SEGMENT_HEADER_BYTES + 30);
+      disk.flip(path(between), SEGMENT_HEADER_BYTES + 30);
       expect(refusal(disk)).toMatchObject({ code: 'EIO' });
-      flip(between, SEGMENT_HEADER_BYTES + 30);
+      disk.flip(path(between), SEGMENT_HEADER_BYTES + 30);
       disk.put(path(last), disk.bytesOf(path(last)).subarray(0, SEGMENT_HEADER_BYTES));
       for (const name of namesOf(disk, '.ayj')) if (name > last) disk.put(path(name), null);
       expect(refusal(disk), 'no snapshot brings back what came after it').toMatchObject({
