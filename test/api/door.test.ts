@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect as open, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect, makeKeys, makeToken, record } from '../support/client.ts';
+import { bearer, connect, makeKeys, makeToken, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, makeKit, openLedger, reasonOf, transfer, unique, until } from '../support/kit.ts';
 import { serverOfTest } from '../support/of-test.ts';
@@ -47,10 +47,8 @@ test('it is heard on 127.0.0.1 alone unless told otherwise', async () => {
 
 test('a ledger named by bytes beyond ASCII, or by nothing, is one that nobody made, whatever else is sent', async () => {
   const server = await serverOfTest();
-  const now = Math.floor(Date.now() / 1000);
-  const token = makeToken({ iss: 'me', sub: 'me', aud: 'main', iat: now, exp: now + 240 }, keys);
   for (const value of ['\xe9\xff', Buffer.from('日本').toString('latin1'), '', ' \t ', 'ma\xe9in']) {
-    for (const more of [{}, { authorization: `Bearer ${token}` }]) {
+    for (const more of [{}, bearer(keys)]) {
       for (const method of ['GET', 'POST']) {
         const body = method === 'GET' ? '' : JSON.stringify(record({ handle: unique('w') }, keys));
         const lines = head(method, '/v2/wallets', { 'x-ledger': value, 'content-length': body.length, ...more });

@@ -5,7 +5,7 @@
 
 import { connect as connectSocket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { bearer, type Client, connect, type Json, makeKeys, makeToken, type Reply } from '../support/client.ts';
+import { bearer, type Client, connect, type Json, makeKeys, type Reply } from '../support/client.ts';
 import { directoryCopy, freshDirectory } from '../support/directory.ts';
 import { freshLedger, issue, limit, makeKit, pause, proofFor, reasonOf, transfer } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
@@ -135,27 +135,20 @@ describe('what happened in a ledger', () => {
 
   test('of other ledgers nothing, and of records that one may not read nothing', async () => {
     const auditor = makeKeys();
-    const bearer = { $signer: { public: auditor.public } };
-    const {
-      there: at,
-      kit: own,
-      handle,
-    } = await freshLedger(server, keys, {
-      access: [
-        { action: 'any', record: 'any', signer: { public: keys.public } },
-        { action: 'access', record: 'any', bearer },
-        { action: 'read', record: 'symbol', bearer },
-      ],
-    });
+    const byToken = { bearer: { $signer: { public: auditor.public } } };
+    const access = [
+      { action: 'any', record: 'any', signer: { public: keys.public } },
+      { action: 'access', record: 'any', ...byToken },
+      { action: 'read', record: 'symbol', ...byToken },
+    ];
+    const { there: at, kit: own, handle } = await freshLedger(server, keys, { access });
     const usd = await own.make('symbols', { handle: 'usd', factor: 1 });
-    const open = [{ action: 'read', bearer }];
+    const open = [{ action: 'read', ...byToken }];
     await own.make('wallets', { handle: 'seen', access: open });
     await own.make('wallets', { handle: 'hidden' });
     await own.send([issue('seen', 'usd', 5), issue('hidden', 'usd', 6)], { data: { access: open } });
     await kit.wallet();
-    const second = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'me', sub: auditor.public, aud: handle, iat: second, exp: second + 240 };
-    const reader = connect(server, { 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, auditor)}` });
+    const reader = connect(server, { 'x-ledger': handle, ...bearer(auditor, handle) });
     const seen = await all(reader, 100);
     expect(signals(seen)).toEqual([
       'symbol-created',

@@ -3,17 +3,7 @@
  * their order, so that a client always hears of the first thing that is wrong.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Client,
-  connect,
-  hashOf,
-  type Json,
-  makeKeys,
-  makeToken,
-  proof,
-  record,
-  sha256,
-} from '../support/client.ts';
+import { bearer, type Client, connect, hashOf, type Json, makeKeys, proof, record, sha256 } from '../support/client.ts';
 import { issue, type Kit, makeKit, reasonOf, unique } from '../support/kit.ts';
 import { serverOfFile } from '../support/of-file.ts';
 import { type Server, startServer } from '../support/server.ts';
@@ -205,9 +195,7 @@ describe('the checks come in their order', () => {
     expect(reasonOf(await client.post('/wallets', '{', badToken))).toEqual([401, 'auth.unauthorized']);
   });
   test('JSON before what the token covers, and that before the id', async () => {
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'test', sub: 'test', aud: 'main', iat: now, exp: now + 240, hsh: sha256('x') };
-    const token = { authorization: `Bearer ${makeToken(claims, keys)}` };
+    const token = bearer(keys, 'main', { hsh: sha256('x') });
     expect(reasonOf(await client.post('/wallets', '{', token))).toEqual([400, 'api.body-malformed']);
     expect(reasonOf(await client.get('/wallets/%20', token))).toEqual([401, 'auth.unauthorized']);
     expect(reasonOf(await client.get('/wallets/%20'))).toEqual([422, 'record.schema-invalid']);
@@ -239,9 +227,7 @@ describe('the checks come in their order', () => {
     expect(reasonOf(await client.post('/wallets', body))).toEqual([422, 'record.relation-not-found']);
   });
   test('a true token, a true body and a taken handle end at the duplicate', async () => {
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'test', sub: 'test', aud: 'main', iat: now, exp: now + 240 };
-    const reply = await client.post('/wallets', taken(), { authorization: `Bearer ${makeToken(claims, keys)}` });
+    const reply = await client.post('/wallets', taken(), bearer(keys));
     expect(reasonOf(reply)).toEqual([409, 'record.duplicated']);
   });
 });

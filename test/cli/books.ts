@@ -28,7 +28,7 @@ import { readSnapshots } from '../../src/storage/snapshot-reader.ts';
 import { errorText } from '../../src/storage/system-error.ts';
 import { packValue } from '../../src/storage/values.ts';
 import { commit } from '../storage/kit.ts';
-import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
+import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { directoryCopy, freshDirectory, makeDirectory } from '../support/directory.ts';
 import { openHook } from '../support/hook.ts';
 import { destroy, issue, limit, makeKit, openLedger, proofFor, transfer, unique, until } from '../support/kit.ts';
@@ -85,9 +85,7 @@ export const tokenBooks = madeOnce(async (directory) => {
   const symbol = await kit.symbol();
   const wallet = await kit.wallet();
   for (let i = 0; i < 60; i++) {
-    const iat = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: 'main', iat, exp: iat + 240, jti: unique('once') };
-    const headers = { authorization: `Bearer ${makeToken(claims, keys)}` };
+    const headers = bearer(keys, 'main', { jti: unique('once') });
     await kit.send([issue(wallet, symbol, 1 + i)], i % 3 === 0 ? {} : { headers });
   }
   await server.stop();

@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
-import { connect, type Json, type Keys, makeKeys, makeToken, record } from '../support/client.ts';
+import { bearer, connect, type Json, type Keys, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, limit, openLedger, proofFor, transfer } from '../support/kit.ts';
 import { startServer } from '../support/server.ts';
@@ -33,9 +33,7 @@ describe('permissions that stand in no entry', () => {
       ],
     });
     const handle: string = ledger.data.handle;
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 240 };
-    const headers = (keys: Keys) => ({ 'x-ledger': handle, authorization: `Bearer ${makeToken(claims, keys)}` });
+    const headers = (keys: Keys) => ({ 'x-ledger': handle, ...bearer(keys, handle) });
     const post = async (path: string, body: Json, keys: Keys) => {
       const reply = await client.post(path, body, headers(keys));
       if (reply.status >= 300) throw new Error(reply.text);
@@ -90,9 +88,7 @@ describe('permissions that stand in no entry', () => {
       ],
     });
     const handle: string = ledger.data.handle;
-    const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'audit', sub: 'audit', aud: handle, iat: now, exp: now + 240 };
-    const token = { authorization: `Bearer ${makeToken(claims, clerk)}` };
+    const token = bearer(clerk, handle);
     const post = async (path: string, body: Json, headers = {}) => {
       const reply = await client.post(path, body, { 'x-ledger': handle, ...headers });
       if (reply.status >= 300) throw new Error(reply.text);

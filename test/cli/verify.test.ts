@@ -31,7 +31,7 @@ import { type Disk, realDisk } from '../../src/storage/disk.ts';
 import { SEGMENT_HEADER_BYTES, segmentSeq } from '../../src/storage/format.ts';
 import { keyText } from '../../src/storage/key-file.ts';
 import { snapshotSeq } from '../../src/storage/snapshot-format.ts';
-import { connect, type Json, makeKeys, makeToken, record } from '../support/client.ts';
+import { bearer, connect, type Json, makeKeys, record } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
 import { issue, limit, makeKit, pause, proofFor, reasonOf, transfer, unique } from '../support/kit.ts';
 import { often } from '../support/long.ts';
@@ -152,9 +152,8 @@ describe('honest books', () => {
       const wallet = await kit.wallet();
       const symbol = await kit.symbol();
       for (let i = 0; i < 25; i++) {
-        const iat = Math.floor(Date.now() / 1000);
-        const claims = { iss: 'audit', sub: 'audit', aud: 'main', iat, exp: iat + 240, jti: unique('once') };
-        await kit.send([issue(wallet, symbol, 1)], { headers: { authorization: `Bearer ${makeToken(claims, keys)}` } });
+        const headers = bearer(keys, 'main', { jti: unique('once') });
+        await kit.send([issue(wallet, symbol, 1)], { headers });
       }
       await server.stop();
     };
