@@ -99,8 +99,12 @@ export class Snapshots {
   }
 
   #write(content: Parameters<typeof takeSnapshot>[2]): Promise<SnapshotTaken> {
-    const { disk, directory } = this.#options;
-    return takeSnapshot(disk, directory, content, { ...this.#options, counts: (file) => this.counts(file) });
+    const { disk, directory, journal } = this.#options;
+    return takeSnapshot(disk, directory, content, {
+      ...this.#options,
+      counts: (file) => this.counts(file),
+      mustBeOurs: () => journal.mustBeAsLeft(),
+    });
   }
 
   #tookOne({ file, ms }: SnapshotTaken, seq: number): void {

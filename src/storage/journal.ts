@@ -272,14 +272,14 @@ export class Journal {
   }
 
   /**
-   * Throws LockLostError where others have removed, replaced, cut or lengthened the segment in use. To be called between two
-   * commits, by who does in the directory what rests on all that was committed.
+   * Throws LockLostError where others have removed or replaced the segment in use, or, while it is not being written to, cut
+   * or lengthened it. To be called by who does in the directory what rests on all that was committed.
    */
   mustBeAsLeft(): void {
     const file = this.#file;
     if (file === null) return;
-    this.#expectAsLeft(file);
-    if (!file.isInPlace()) throw this.#lost(file);
+    if (!this.#committing) this.#expectAsLeft(file);
+    this.#expectInPlace(file);
   }
 
   /**
@@ -309,7 +309,8 @@ export class Journal {
   async #begin(before: LogFile): Promise<Error | null> {
     if (this.#failure !== null) return this.#failure;
     try {
-      this.mustBeAsLeft();
+      this.#expectAsLeft(before);
+      this.#expectInPlace(before);
     } catch (error) {
       // A disk that does not tell has taken nothing away, and the memory that is to be saved would go with the next write.
       unlessDisks(error as Error);
@@ -469,6 +470,10 @@ export class Journal {
   /** Others' bytes would come between ours, or be cut with the room behind them. */
   #expectAsLeft(file: LogFile): void {
     if (!file.endsAt(this.#fileSize)) throw this.#lost(file);
+  }
+
+  #expectInPlace(file: LogFile): void {
+    if (!file.isInPlace()) throw this.#lost(file);
   }
 
   #openLog(path: string): LogFile {

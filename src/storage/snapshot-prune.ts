@@ -26,7 +26,7 @@ import {
 import { checkFoot, listSnapshots, NOT_OURS_TO_READ, readOutline, readOutlineAhead } from './snapshot-reader.ts';
 import { errorCode } from './system-error.ts';
 
-type PruneOptions = Pick<SnapshotOptions, 'verify' | 'counts'>;
+type PruneOptions = Pick<SnapshotOptions, 'verify' | 'counts' | 'mustBeOurs'>;
 
 /** Removes what `newest`, just proven, makes superfluous; returns the names. */
 export async function pruneSnapshots(
@@ -53,27 +53,27 @@ export async function pruneSnapshots(
   if (older === null) return [];
 
   await forEachFinal(older, breaks, (name) => needed.add(name));
-  await remove(disk, directory, superfluous);
+  /** Resolves when these names are gone from the device. */
+  const remove = async (names: readonly string[]) => {
+    options.mustBeOurs?.();
+    for (const name of names) await unlinkLater(disk, join(directory, name));
+    if (names.length > 0) await syncDirectoryLater(disk, directory);
+  };
+  await remove(superfluous);
   const unnamed = disk.readdir(directory).filter((name) => {
     return (isPartName(name) && !needed.has(name) && !hasOthers) || isTemporaryName(name);
   });
-  await remove(disk, directory, unnamed);
+  await remove(unnamed);
   superfluous.push(...unnamed);
 
   const segments = listSegments(disk, directory);
   for (const [index, { file }] of segments.entries()) {
     const next = segments[index + 1];
     if (next === undefined || next.firstSeq > older.seq + 1) break;
-    await remove(disk, directory, [file]);
+    await remove([file]);
     superfluous.push(file);
   }
   return superfluous;
-}
-
-/** Resolves when these names are gone from the device. */
-async function remove(disk: Disk, directory: string, names: readonly string[]): Promise<void> {
-  for (const name of names) await unlinkLater(disk, join(directory, name));
-  if (names.length > 0) await syncDirectoryLater(disk, directory);
 }
 
 /**

@@ -50,6 +50,8 @@ export interface SnapshotOptions {
    * of it. Asked when it matters, for writing one may take minutes.
    */
   counts?(name: string): boolean;
+  /** Throws where other books were put in the place of these: asked before the snapshot gets its name, and before anything goes. */
+  mustBeOurs?(): void;
   /** So many bytes are gathered before they are written, and others have a turn. */
   pieceBytes?: number;
 }
@@ -113,6 +115,7 @@ async function writeSnapshot(
     return { ...end, manifest, bytes: end.fileBytes + finals.bytes };
   });
   await proveFile(disk, temporary, written, options);
+  options.mustBeOurs?.();
   await renameLater(disk, temporary, join(directory, file));
   await syncDirectoryLater(disk, directory);
   const removed = await pruneSnapshots(disk, directory, written.manifest, options);

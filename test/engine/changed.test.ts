@@ -299,6 +299,43 @@ test('the newest is found to have changed while the next is written: the one bef
   await house.quiet();
 });
 
+// What stood in the backup went for a snapshot of entries that it has not: a snapshot may take minutes.
+test.each(['its name', 'what it makes superfluous'])(
+  'a backup is put back while a snapshot is written, before %s: it stays as it is, and a start reads it',
+  async (before) => {
+    const { house, disk, act, named } = await fallenBackOn();
+    const backup = [...named('journal-'), ...named('snapshot-'), ...named('part-')].map(
+      (name) => [name, Buffer.from(disk.bytesOf(path(name)))] as const,
+    );
+    const entries = house.state.log.length;
+    await act();
+    const putBack = () => {
+      for (const name of [...named('journal-'), ...named('snapshot-'), ...named('part-')]) disk.unlink(path(name));
+      for (const [name, bytes] of backup) disk.put(path(name), bytes);
+    };
+    const { renameLater, readdir } = house.power;
+    let isNamed = false;
+    house.power.renameLater = (from, to, done) => {
+      isNamed = to.includes('snapshot-');
+      renameLater.call(house.power, from, to, done);
+    };
+    house.power.readdir = (directory) => {
+      if (isNamed && before !== 'its name') putBack();
+      isNamed = false;
+      return readdir.call(house.power, directory);
+    };
+    if (before === 'its name') disk.holdSyncs();
+    const taken = house.takeSnapshot().catch((error: Error) => error);
+    if (before === 'its name') {
+      putBack();
+      disk.releaseSyncs();
+    }
+    expect(await taken).toMatchObject({ name: 'LockLostError' });
+    for (const [name, bytes] of backup) expect(Buffer.from(disk.bytesOf(path(name))).equals(bytes), name).toBe(true);
+    expect(recoverFrom(disk).state.log.length).toBe(entries);
+  },
+);
+
 test('the segment in use has changed, and is none that nobody needs while the next is begun behind it', async () => {
   const { house, disk } = await standing();
   const { file } = house.journal.end!;

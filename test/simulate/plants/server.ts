@@ -379,11 +379,7 @@ export const SERVER_PLANTS: Plant[] = [
   ],
   [
     'segments go together, and are synced never',
-    [
-      'src/storage/snapshot-prune.ts',
-      'await remove(disk, directory, [file]);',
-      'await unlinkLater(disk, join(directory, file));',
-    ],
+    ['src/storage/snapshot-prune.ts', 'await remove([file]);', 'await unlinkLater(disk, join(directory, file));'],
   ],
   [
     'the snapshot before the newest is never read',
