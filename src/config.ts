@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 import { isHandle, isLedgerHandle } from './core/address.ts';
 import { coresOfProcess, memoryOfProcess } from './machine.ts';
+import { plainUrl } from './url-text.ts';
 
 interface Setting<T> {
   readonly value: T;
@@ -79,14 +80,7 @@ function rules(help: string): Setting<string> {
 
 function url(help: string): Setting<string> {
   const fault = 'must be an http or https URL without query, fragment and password';
-  return text('', help, (given) => (given === '' || isBaseUrl(given) ? null : fault));
-}
-
-/** Whether paths may be put behind it. */
-function isBaseUrl(given: string): boolean {
-  if (/[?#]/.test(given) || !URL.canParse(given)) return false;
-  const { protocol, username, password } = new URL(given);
-  return /^https?:$/.test(protocol) && username === '' && password === '';
+  return text('', help, (given) => (given === '' || plainUrl(given) !== null ? null : fault));
 }
 
 const PLACE = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i;

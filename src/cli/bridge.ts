@@ -22,8 +22,8 @@ import { whileHeld } from '../storage/held-disk.ts';
 import { KEY_FILE, loadOrCreateKey } from '../storage/key-file.ts';
 import { acquireLock } from '../storage/lock.ts';
 import { plain } from '../story/shown.ts';
-import { urlHost } from '../url-text.ts';
-import { isUsageError, plainUrl, readCount, readFilled, TEXT, UsageError } from './usage.ts';
+import { plainUrl, urlHost } from '../url-text.ts';
+import { isUsageError, readCount, readFilled, TEXT, UsageError } from './usage.ts';
 
 const HEADER_VARIABLE = 'AYNI_BRIDGE_HEADER';
 

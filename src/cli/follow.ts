@@ -11,10 +11,11 @@ import { LockLostError } from '../storage/lock.ts';
 import { DamageError } from '../storage/segments.ts';
 import { errorCode, errorText } from '../storage/system-error.ts';
 import { remedy } from '../trouble.ts';
+import { plainUrl } from '../url-text.ts';
 import { Copy } from './follow/copy.ts';
 import { StrangeBooksError } from './follow/incoming.ts';
 import { AwayError, Source } from './follow/source.ts';
-import { plainUrl, readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
+import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni follow <url> <dir> --against <base64> [--tls <dir>] [--once]
 

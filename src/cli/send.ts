@@ -7,6 +7,7 @@
 import { fstatSync } from 'node:fs';
 import { KINDS, Kind } from '../core/kinds.ts';
 import { plain } from '../story/shown.ts';
+import { plainUrl } from '../url-text.ts';
 import { readOwnKey } from './own-key.ts';
 import { AnswersFile } from './send/answers.ts';
 import { Books } from './send/books.ts';
@@ -14,7 +15,7 @@ import { linesOf } from './send/lines.ts';
 import { NoAnswerError, Sender } from './send/sender.ts';
 import { Tally } from './send/tally.ts';
 import { WIDTH_MAX } from './send/witnesses.ts';
-import { LEDGER, plainUrl, readArgs, readCount, readFilled, readLedger, TEXT, UsageError } from './usage.ts';
+import { LEDGER, readArgs, readCount, readFilled, readLedger, TEXT, UsageError } from './usage.ts';
 
 const WIDTH = 64;
 const PATIENCE_SECONDS = 60;

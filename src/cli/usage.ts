@@ -39,12 +39,6 @@ export function readLedger(text: string, takesLuid: boolean): string {
   );
 }
 
-/** A URL that has nothing in it beside a place, else null: a password would be told with every error, and be kept in files. */
-export function plainUrl(text: string): URL | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  return url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol) ? url : null;
-}
-
 /** What a flag counts. */
 export function readCount(flag: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
   const value = Number(text);

@@ -54,7 +54,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   genesis: ['core', 'proof', 'own-records', 'engine'],
   'default-ledger': ['config', 'core', 'engine', 'genesis', 'proof', 'url-text'],
   machine: ['storage'],
-  config: ['core', 'machine'],
+  config: ['core', 'machine', 'url-text'],
   'peer-tls': ['storage'],
   'side-port': ['memory', 'peer-tls', 'storage', 'url-text'],
   followers: ['config', 'peer-tls', 'proof', 'side-port', 'storage', 'wait'],
