@@ -21,6 +21,7 @@ import {
   type PartRow,
   partName,
   SnapshotError,
+  snapshotName,
   snapshotSeq,
 } from './snapshot-format.ts';
 import { checkFoot, listSnapshots, NOT_OURS_TO_READ, readOutline, readOutlineAhead } from './snapshot-reader.ts';
@@ -53,9 +54,14 @@ export async function pruneSnapshots(
   if (older === null) return [];
 
   await forEachFinal(older, breaks, (name) => needed.add(name));
-  /** Resolves when these names are gone from the device. */
+  const stays = snapshotName(older.seq);
+  const removed: string[] = [];
+  /** Resolves when these names are gone from the device, or are to stay. */
   const remove = async (names: readonly string[]) => {
     options.mustBeOurs?.();
+    // It may have been found to have changed since.
+    if (options.counts?.(stays) === false) return;
+    removed.push(...names);
     for (const name of names) await unlinkLater(disk, join(directory, name));
     if (names.length > 0) await syncDirectoryLater(disk, directory);
   };
@@ -64,16 +70,14 @@ export async function pruneSnapshots(
     return (isPartName(name) && !needed.has(name) && !hasOthers) || isTemporaryName(name);
   });
   await remove(unnamed);
-  superfluous.push(...unnamed);
 
   const segments = listSegments(disk, directory);
   for (const [index, { file }] of segments.entries()) {
     const next = segments[index + 1];
     if (next === undefined || next.firstSeq > older.seq + 1) break;
     await remove([file]);
-    superfluous.push(file);
   }
-  return superfluous;
+  return removed;
 }
 
 /**

@@ -293,6 +293,17 @@ describe('what a new one makes superfluous', () => {
     expect(disk.openFiles, 'with each snapshot one more would be left open').toEqual([]);
   });
 
+  // It went with all that stood beside it: whatever was still whole of that was gone.
+  test('is no more once the one that was to stay is found to have changed', async () => {
+    const { disk, positions } = await withJournal();
+    for (const position of positions.slice(0, 2)) await take(disk, contentAt(position, []));
+    const before = disk.readdir(DIRECTORY);
+    let times = 0;
+    const options = { ...server, counts: () => ++times < 2 };
+    const { file, removed } = await takeSnapshot(disk, DIRECTORY, contentAt(positions[3]!, []), options);
+    expect([removed, disk.readdir(DIRECTORY)]).toEqual([[], [...before, file].sort()]);
+  });
+
   test('one of a later entry is not judged by it, whatever it is', async () => {
     const { disk, positions } = await withJournal();
     const whole = await take(disk, contentAt(positions[4]!, []));
