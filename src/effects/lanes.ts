@@ -306,10 +306,13 @@ export class Lanes {
     this.#offerParty(lane.party);
   }
 
-  #offerParty(party: Party): void {
+  /** Who is slow stands behind those who wait for the same places already. */
+  #offerParty(party: Party, isItsTurn = false): void {
     if (party.hungry.size === 0 || this.#resting.has(party.name)) return;
-    this.#hungry.add(party);
-    this.#turnAgain(this.#hungry);
+    const waits = !isItsTurn && this.#held.size > 0 && this.#slow.get(party.name) === true;
+    const line = waits ? this.#held : this.#hungry;
+    line.add(party);
+    this.#turnAgain(line);
   }
 
   #rest(party: Party, ms: number): void {
@@ -370,7 +373,7 @@ export class Lanes {
     for (const party of this.#held) {
       if (left-- <= 0) return;
       this.#held.delete(party);
-      this.#offerParty(party);
+      this.#offerParty(party, true);
     }
   }
 

@@ -251,6 +251,23 @@ describe('shares', () => {
     expect(Math.min(...counts.map(({ length }) => length))).toBeGreaterThan(30);
   });
 
+  test.each([
+    ['one after the other', 1],
+    ['side by side', 16],
+  ])(
+    'parties that are all slow, and have more than goes %s, take turns: who had a place kept it',
+    async (_, parallelMax) => {
+      const { clock, lanes, job, network } = makeWorld(() => taken(2_000), { inFlightMax: 8 });
+      const parties = Array.from({ length: 20 }, (_, n) => `party ${n}`);
+      for (const party of parties)
+        for (let n = 0; n < 100; n++)
+          lanes.add(party, parallelMax, job(party, parallelMax === 1 ? party : `${party} ${n}`), party);
+      await clock.run(300_000);
+      const counts = parties.map((party) => network.sent.filter(({ url }) => url === party).length);
+      expect(Math.min(...counts)).toBeGreaterThan(0.9 * Math.max(...counts));
+    },
+  );
+
   test('parties take turns, and within a party its lanes', async () => {
     const { clock, lanes, job, urls } = makeWorld(() => taken(10), { inFlightMax: 1 });
     for (const lane of ['a', 'b', 'c']) for (const i of [1, 2]) lanes.add(lane, 4, job(`${lane}${i}`), 'abc');
