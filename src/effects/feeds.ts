@@ -91,8 +91,8 @@ interface Receiver extends Reader {
    *     reading         has come to the end of the log       live
    */
   mode: 'live' | 'reading' | 'full';
-  /** Of the deliveries noted up to the one at this address, all that were given up are tried again: whoever asks again costs nothing. */
-  retried: number;
+  /** All that were given up are tried again, and none was noted since: whoever asks again costs nothing. */
+  isRetried: boolean;
   /** Of the entry at `from`, the first event that was not looked at; both tell where it stands that is not live. */
   index: number;
 }
@@ -187,18 +187,17 @@ export class Feeds {
     this.#takeUp(row);
     const receiver = this.#receivers.get(row);
     if (receiver === undefined) return;
-    const last = this.#options.state.feeds.get(row)?.last ?? 0;
-    if (receiver.retried !== last) this.#retryFailed(receiver, last);
+    if (!receiver.isRetried) this.#retryFailed(receiver);
     this.#wake(row);
   }
 
-  #retryFailed(receiver: Receiver, last: number): void {
+  #retryFailed(receiver: Receiver): void {
     const underway = new Set(receiver.queue.map(keyOf));
     for (const queued of failedOf(this.#options.state, receiver.row)) {
       if (!this.#places.hasRoom(receiver.ledger)) return;
       if (!underway.has(keyOf(queued))) this.#send(receiver, queued);
     }
-    receiver.retried = last;
+    receiver.isRetried = true;
   }
 
   /** What waits goes now. */
@@ -254,7 +253,7 @@ export class Feeds {
   #open(row: number, mode: Receiver['mode'], from: number): void {
     const { rows, log } = this.#options.state;
     const kind = rows.kind.get(row);
-    const place = { retried: 0, mode, from, index: 0 };
+    const place = { isRetried: false, mode, from, index: 0 };
     const receiver: Receiver = { row, kind, ledger: rows.ledger.get(row), key: '', asked: 0, queue: [], ...place };
     let seq = from;
     while (log.get(seq - 1) === 0) seq--;
@@ -408,6 +407,8 @@ export class Feeds {
         receiver.queue.splice(at, 1);
         this.#places.leave(receiver.ledger, 0);
       }
+      // Only now: as long as the disk had not the note, the event was on its way, and not tried again.
+      receiver.isRetried = false;
       if (receiver.mode !== 'full' || receiver.queue.length >= this.#queueMaxOf(receiver) / 2) return;
       this.#move(receiver, { mode: 'reading', from: receiver.from, index: receiver.index });
       this.#read();

@@ -1,5 +1,6 @@
 /** The list of an effect's deliveries: each event by its name, page after page, and what becomes of it. */
 import { describe, expect, test } from 'vitest';
+import type { Note } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import type { DeliveryView } from '../../src/effects/index.ts';
 import { issue } from '../core/books.ts';
@@ -135,4 +136,25 @@ test('what waits to be tried again tells how often, and why: of a refused addres
     ['delivered', ''],
     ['delivered', ''],
   ]);
+});
+
+test('what was given up is tried again where somebody asked for it before the disk had that: it never was', async () => {
+  let [theatre, row] = [null as Theatre | null, -1];
+  const options = {
+    note: (note: Note, done?: () => void) =>
+      theatre!.house.engine.note(note, () => {
+        theatre!.effects.retry(row);
+        done?.();
+      }),
+  };
+  theatre = await Theatre.open(undefined, options);
+  await theatre.done(effect(theatre, { signal: 'wallet-created' }));
+  row = theatre.house.state.feeds.keys().next().value!;
+  theatre.answer = () => 501;
+  await theatre.done(...wallets(theatre, 'x', 'a'));
+  await theatre.run(5000);
+  theatre.answer = () => 202;
+  theatre.effects.retry(row);
+  await theatre.run(5000);
+  expect(deliveriesOf(theatre, row, 0, 100).map(({ status }) => status)).toEqual(['delivered', 'failed']);
 });
