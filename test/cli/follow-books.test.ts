@@ -305,6 +305,16 @@ describe('a copy that is begun behind a journal that was left, where no entry ha
     expect(filesOf(disk)).toEqual(before);
   });
 
+  // As an older version leaves it, which takes the header for nothing, and then waits for an entry.
+  test('is made whole again where its segment is gone, and only the snapshot is here', async () => {
+    const { house, url, disk, copy } = await begun();
+    copy.close();
+    disk.unlink(join(COPY, segmentName(house.journal.position.seq + 1)));
+    expect(() => booksIn(disk)).toThrow('no journal, but entry');
+    await followOnce(disk, url);
+    expect(differencesOf(booksIn(disk).state, house.state)).toEqual([]);
+  });
+
   test.each(['another chain than its snapshot', 'no snapshot', 'a snapshot that is damaged'])(
     'is none with %s',
     async (what) => {

@@ -226,7 +226,10 @@ export class Copy {
    */
   async #fetchBare(source: Source, segments: readonly string[], snapshot: string | undefined): Promise<void> {
     if (snapshot === undefined || segments.length > 1 || segments[0] !== segmentName(snapshotSeq(snapshot) + 1)) return;
-    await this.#fetchSnapshot(source, snapshot);
+    const path = join(this.directory, snapshot);
+    // An older version takes the segment away, which has no frame.
+    if (this.#disk.exists(path)) await this.#beginBehind(manifestIn(this.#disk, path, this.#verify));
+    else await this.#fetchSnapshot(source, snapshot);
   }
 
   /** Whether a segment is here that the next one goes on from: what was the last one may have grown there since. */
