@@ -210,14 +210,36 @@ export class Copy {
       if (last !== null && file > (segments[0] ?? '')) throw otherThan(last.seq, file > segments.at(-1)!);
       this.#disk.unlink(join(this.directory, file));
     }
-    for (const name of segments.toReversed()) {
-      if (!(await this.#leadsOn(name))) await this.#fetchSegment(source, name);
-    }
+    const from = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
+    const fetched = segments.slice(from);
     if (listSegments(this.#disk, this.directory).length > 0) {
-      for (const name of snapshots) await this.#fetchSnapshot(source, name);
-    } else await this.#fetchBare(source, segments, snapshots.at(-1));
+      const isBehind = (name: string) => from === 0 || snapshotSeq(name) >= segmentSeq(fetched[0]!) - 1;
+      for (const name of snapshots.filter(isBehind)) await this.#fetchSnapshot(source, name);
+    } else await this.#fetchBare(source, fetched, snapshots.at(-1));
     if (!this.#isWhole()) throw new AwayError(WENT);
     this.#readEnd();
+  }
+
+  /**
+   * Fetches them, the newest first; returns from which on. One that the disk there has changed, and the newest snapshot does
+   * without, is where the copy begins: the server may not know of it, as after a start, which reads none of it.
+   */
+  async #fetchSegments(source: Source, segments: readonly string[], newestSnapshot: number): Promise<number> {
+    for (let at = segments.length - 1; at >= 0; at--) {
+      const name = segments[at]!;
+      if (await this.#leadsOn(name)) continue;
+      try {
+        await this.#fetchSegment(source, name);
+      } catch (error) {
+        const isSpare = at + 1 < segments.length && segmentSeq(segments[at + 1]!) <= newestSnapshot + 1;
+        // What is here of it, or from before it, may be nowhere else any more.
+        const isHere = listSegments(this.#disk, this.directory).some(({ file }) => file <= name);
+        if (!(error instanceof SpoiltFrameError) || !isSpare || isHere) throw error;
+        this.#tell(`${name} there is not whole (${error.message}): the copy begins behind it, as a start there does.`);
+        return at + 1;
+      }
+    }
+    return 0;
   }
 
   /**
