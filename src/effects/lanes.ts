@@ -6,9 +6,9 @@
  * by side, up to `parallelMax` calls at once. A job that waits to be tried again holds no place among the `parallelMax`.
  *
  * Calls of all lanes share `inFlightMax`. A party may have very many lanes, so all of them together have a share, alone
- * four fifths of the places; parties take turns, and within a party its lanes. There may be very many parties, too: those
- * whose last call was slow leave some places to the others. A lane may have as many calls on their
- * way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
+ * four fifths of the places; parties take turns, and within a party its lanes. There may be very many parties, too: lanes
+ * whose last call was slow leave some places to the others, and have turns of their own. A lane may have as many calls on
+ * their way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
  * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
  * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
  * one that finds no room then is let go, and made again when there is. For that, half of what becomes free is put by for
@@ -85,11 +85,11 @@ const AWAY_AFTER = 32;
 const AWAY_PAUSE_MS = 20;
 /** Rows that come from there in one turn once it is back. */
 const BACK_ROWS_MAX = 1000;
-/** A call that takes longer is slow, whatever comes of it, and so is its party until one of its calls is quick. */
+/** A call that takes longer is slow, whatever comes of it, and so is its lane until one of its calls is quick. */
 const QUICK_MS = 1_000;
-/** What slow parties may take of the places together. */
+/** What slow lanes may take of the places together. */
 const SLOW_SHARE = 7 / 8;
-/** Slow parties that are remembered. */
+/** Slow lanes that are remembered. */
 const SLOW_MAX = 10_000;
 
 interface Entry {
@@ -113,28 +113,41 @@ interface Row extends Standing<Row> {
   calling: AbortController | null;
   /** What the call of its head takes, or took when it was made last. */
   places: number;
-  /** Whether its call counts among those of slow parties. */
+  /** Whether its call counts among the slow. */
   isSlow: boolean;
   /** The head was cancelled while its call was on its way. */
   cancelled: boolean;
 }
 
 /** Whoever lanes belong to. */
-interface Party {
+class Party {
   readonly name: string;
-  lanes: number;
+  lanes = 0;
   /** Places that its calls take. */
-  inFlight: number;
+  inFlight = 0;
   /** What was too long for its room, the first such row; and the places that are put by for it. */
-  waiting: { readonly lane: Lane; readonly row: Row } | null;
-  saved: number;
-  /** Its lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
+  waiting: { readonly lane: Lane; readonly row: Row } | null = null;
+  saved = 0;
+  readonly quick: Half = { party: this, isSlow: false, hungry: new Set() };
+  readonly slow: Half = { party: this, isSlow: true, hungry: new Set() };
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Its lanes whose last call was slow, or all others: each half has turns of its own. */
+interface Half {
+  readonly party: Party;
+  readonly isSlow: boolean;
+  /** Lanes with something ready and fewer calls than their `parallelMax`; the next in turn first. */
   readonly hungry: Set<Lane>;
 }
 
 interface Lane {
   readonly address: string;
   readonly party: Party;
+  half: Half;
   readonly parallelMax: number;
   readonly rows: LongMap<number, Row>;
   /** Rows whose head may go now. */
@@ -155,16 +168,17 @@ export class Lanes {
   readonly #options: LanesOptions;
   readonly #lanes = new Map<string, Lane>();
   readonly #parties = new Map<string, Party>();
-  /** Parties with hungry lanes; the next in turn first. */
-  readonly #hungry = new Set<Party>();
-  /** Names of slow parties, and those of them that are hungry and wait for a place among theirs. */
+  /** Halves with hungry lanes; the next in turn first. */
+  readonly #hungry = new Set<Half>();
+  /** Slow ones that are hungry and wait for a place among theirs; the next first. */
+  readonly #held = new Set<Half>();
+  /** Addresses of slow lanes, which outlast them. */
   readonly #slow = new Recent<string, true>(SLOW_MAX);
-  readonly #held = new Set<Party>();
   readonly #slowMax: number;
   /** By the names of parties that rest, which outlast them, what ends that. */
   readonly #resting = new Map<string, Timer>();
   readonly #placeBytes: number;
-  /** Places taken, by slow parties among them, and by how many calls. */
+  /** Places taken, by slow lanes among them, and by how many calls. */
   #inFlight = 0;
   #slowInFlight = 0;
   #calls = 0;
@@ -208,19 +222,13 @@ export class Lanes {
   }
 
   #open(address: string, parallelMax: number, name: string): Lane {
-    const party = this.#parties.get(name) ?? {
-      name,
-      lanes: 0,
-      inFlight: 0,
-      waiting: null,
-      saved: 0,
-      hungry: new Set(),
-    };
+    const party = this.#parties.get(name) ?? new Party(name);
     this.#parties.set(name, party);
     party.lanes++;
+    const half = this.#slow.get(address) === true ? party.slow : party.quick;
     const rows = new LongMap<number, Row>(near);
     const lines = { ready: new Line<Row>(), due: new Line<Row>(), pace: null };
-    const lane: Lane = { address, party, parallelMax, rows, ...lines, calls: 0, failures: 0, waking: 'no' };
+    const lane: Lane = { address, party, half, parallelMax, rows, ...lines, calls: 0, failures: 0, waking: 'no' };
     this.#lanes.set(address, lane);
     return lane;
   }
@@ -302,28 +310,27 @@ export class Lanes {
   /** The lane takes part in the next turn, if it can use one. */
   #offer(lane: Lane): void {
     if (lane.ready.first === null || lane.calls >= lane.parallelMax) return;
-    lane.party.hungry.add(lane);
-    this.#offerParty(lane.party);
+    lane.half.hungry.add(lane);
+    this.#offerHalf(lane.half);
   }
 
   /** Who is slow stands behind those who wait for the same places already. */
-  #offerParty(party: Party, isItsTurn = false): void {
-    if (party.hungry.size === 0 || this.#resting.has(party.name)) return;
-    const waits = !isItsTurn && this.#held.size > 0 && this.#slow.get(party.name) === true;
+  #offerHalf(half: Half, isItsTurn = false): void {
+    if (half.hungry.size === 0 || this.#resting.has(half.party.name)) return;
+    const waits = !isItsTurn && half.isSlow && this.#held.size > 0;
     const line = waits ? this.#held : this.#hungry;
-    line.add(party);
+    line.add(half);
     this.#turnAgain(line);
   }
 
-  #rest(party: Party, ms: number): void {
-    const { name } = party;
-    this.#hungry.delete(party);
+  #rest({ name, quick, slow }: Party, ms: number): void {
+    for (const half of [quick, slow]) this.#hungry.delete(half);
     const before = this.#resting.get(name);
     if (before !== undefined) this.#options.timers.cancel(before);
     const rest = this.#options.timers.after(ms, () => {
       this.#resting.delete(name);
       const party = this.#parties.get(name);
-      if (party !== undefined) this.#offerParty(party);
+      if (party !== undefined) for (const half of [party.quick, party.slow]) this.#offerHalf(half);
     });
     this.#resting.set(name, rest);
   }
@@ -336,17 +343,17 @@ export class Lanes {
     const { timers } = this.#options;
     const end = timers.now() + TURN_MS_MAX;
     // A set is walked in the order of adding, what is added on the way included.
-    for (const party of this.#hungry) {
+    for (const half of this.#hungry) {
       const free = this.#options.inFlightMax - this.#inFlight;
       if (free <= 0) return;
-      const open = this.#slow.get(party.name) ? Math.min(free, this.#slowMax - this.#slowInFlight) : free;
+      const open = half.isSlow ? Math.min(free, this.#slowMax - this.#slowInFlight) : free;
       if (open <= 0) {
-        this.#hungry.delete(party);
-        this.#held.add(party);
+        this.#hungry.delete(half);
+        this.#held.add(half);
         continue;
       }
-      const room = roomOf(party, open);
-      const next = nextOf(party, room);
+      const room = roomOf(half.party, open);
+      const next = nextOf(half, room);
       if (next === undefined) continue;
       const begun = timers.now();
       if (starts++ === STARTS_PER_TURN_MAX || begun >= end) {
@@ -354,30 +361,30 @@ export class Lanes {
         return;
       }
       const { lane, row } = next;
-      party.hungry.delete(lane);
-      this.#hungry.delete(party);
+      half.hungry.delete(lane);
+      this.#hungry.delete(half);
       if (row !== null) this.#start(lane, row, room, begun);
       if (this.#closed) return;
       const took = timers.now() - begun;
-      if (took > TURN_MS_MAX) this.#rest(party, took * REST);
-      if (lane.ready.first !== null && lane.calls < lane.parallelMax) party.hungry.add(lane);
-      if (party.hungry.size > 0 && !this.#resting.has(party.name)) this.#hungry.add(party);
+      if (took > TURN_MS_MAX) this.#rest(half.party, took * REST);
+      if (lane.ready.first !== null && lane.calls < lane.parallelMax) half.hungry.add(lane);
+      if (half.hungry.size > 0 && !this.#resting.has(half.party.name)) this.#hungry.add(half);
     }
     // Who was let in may have had nothing to begin any more.
     if (this.#slowInFlight < this.#slowMax) this.#turnAgain(this.#held);
   }
 
-  /** As many slow parties as there are places for them stand in line again. */
+  /** As many slow ones as there are places for them stand in line again. */
   #letIn(): void {
     let left = this.#slowMax - this.#slowInFlight;
-    for (const party of this.#held) {
+    for (const half of this.#held) {
       if (left-- <= 0) return;
-      this.#held.delete(party);
-      this.#offerParty(party, true);
+      this.#held.delete(half);
+      this.#offerHalf(half, true);
     }
   }
 
-  #turnAgain({ size }: ReadonlySet<Party>): void {
+  #turnAgain({ size }: ReadonlySet<Half>): void {
     if (size > 0) this.#turn ??= this.#options.timers.after(0, () => this.#takeTurn());
   }
 
@@ -398,7 +405,7 @@ export class Lanes {
     const calling = new AbortController();
     row.calling = calling;
     entry.attempts++;
-    row.isSlow = this.#slow.get(party.name) === true;
+    row.isSlow = lane.half.isSlow;
     this.#take(lane, row, 1);
     void this.#options
       .call({ ...wanted, body, party: party.name, signal: calling.signal })
@@ -424,7 +431,7 @@ export class Lanes {
     const outcome = cancelled ? null : this.#judge(entry, answer);
     if (isThere(answer)) this.#answered(lane);
     else if (!cancelled) lane.failures++;
-    this.#remember(lane.party, tookMs > QUICK_MS);
+    this.#remember(lane, tookMs > QUICK_MS);
     if (cancelled || outcome !== null) this.#removeHead(lane, row);
     else this.#waitAgain(lane, row, answer);
     this.#offer(lane);
@@ -435,10 +442,22 @@ export class Lanes {
     else if (!cancelled) this.#tellFailed(entry);
   }
 
-  #remember(party: Party, isSlow: boolean): void {
-    if (isSlow) this.#slow.set(party.name, true);
-    else this.#slow.delete(party.name);
-    if (!isSlow && this.#held.delete(party)) this.#offerParty(party);
+  #remember(lane: Lane, isSlow: boolean): void {
+    const { address, party, half } = lane;
+    if (isSlow) this.#slow.set(address, true);
+    else this.#slow.delete(address);
+    if (isSlow === half.isSlow) return;
+    this.#leave(lane);
+    lane.half = isSlow ? party.slow : party.quick;
+  }
+
+  /** The lane takes part in no turn of its half any more. */
+  #leave(lane: Lane): void {
+    const { half } = lane;
+    half.hungry.delete(lane);
+    if (half.hungry.size > 0) return;
+    this.#hungry.delete(half);
+    this.#held.delete(half);
   }
 
   #tellSettled({ job, attempts, lastError }: Entry, outcome: Outcome): void {
@@ -531,9 +550,8 @@ export class Lanes {
     if (lane.rows.size > 0 || this.#lanes.get(lane.address) !== lane) return;
     this.#lanes.delete(lane.address);
     if (lane.pace !== null) this.#options.timers.cancel(lane.pace);
+    this.#leave(lane);
     const { party } = lane;
-    party.hungry.delete(lane);
-    if (party.hungry.size === 0) for (const line of [this.#hungry, this.#held]) line.delete(party);
     if (--party.lanes === 0) this.#parties.delete(party.name);
   }
 }
@@ -565,10 +583,10 @@ function roomOf({ inFlight }: Party, free: number): number {
  * that have no share left are as few as there are calls on their way. What is met that is known to be too long for its room
  * waits from now on.
  */
-function nextOf(party: Party, room: number): { lane: Lane; row: Row | null } | undefined {
+function nextOf({ party, hungry }: Half, room: number): { lane: Lane; row: Row | null } | undefined {
   const { waiting } = party;
-  if (waiting !== null && fits(party, waiting.row, room)) return waiting;
-  for (const lane of party.hungry) {
+  if (waiting !== null && hungry.has(waiting.lane) && fits(party, waiting.row, room)) return waiting;
+  for (const lane of hungry) {
     const row = lane.ready.first;
     // What was ready may be cancelled by now: its lane is looked at once more, and is hungry no longer.
     if (row === null || fits(party, row, room)) {

@@ -251,6 +251,24 @@ describe('shares', () => {
     expect(Math.min(...counts.map(({ length }) => length))).toBeGreaterThan(30);
   });
 
+  // What one of its calls was like was taken for what all of them are.
+  test('very many parties, of each of which one lane hangs and another is quick, leave places for others', async () => {
+    const { clock, lanes, job, network } = makeWorld(
+      (url) => (url.startsWith('dead') ? { status: 503, afterMs: 10_000 } : taken()),
+      { inFlightMax: 256 },
+    );
+    const parties = 700;
+    for (let n = 0; n < parties; n++) lanes.add(`dead ${n}`, 1, job(`dead ${n}`), `party ${n}`);
+    await clock.run(100_000);
+    for (let i = 0; i < 300; i++) {
+      for (let n = i % 100; n < parties; n += 100) lanes.add(`quick ${n}`, 1, job(`quick ${n} ${i}`), `party ${n}`);
+      const before = clock.now();
+      lanes.add('live', 1, job(`live ${i}`));
+      await clock.run(100);
+      expect(network.sent.find(({ url }) => url === `live ${i}`)?.at).toBe(before);
+    }
+  });
+
   test.each([
     ['one after the other', 1],
     ['side by side', 16],
