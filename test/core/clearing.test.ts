@@ -263,6 +263,15 @@ describe('one intent', () => {
     expect(detail).toBe('Wallet a in usd has 5 available, and 8 is needed');
   });
 
+  test('the detail tells of the first claim that must not happen, not of one behind it', () => {
+    const books = fresh();
+    books.intent(issue('a', 5));
+    const routes = [{ action: 'accept', filter: { amount: 7 } }];
+    for (const handle of ['one', 'two']) books.create(Kind.wallet, { handle, routes });
+    const { detail } = books.intent(transfer('a', 'one', 1), transfer('a', 'two', 1)).outcome;
+    expect(detail).toContain('Wallet one ');
+  });
+
   test('wallets of other ledgers are not there', () => {
     const books = fresh();
     books.create(Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);

@@ -9,7 +9,7 @@ import { EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
-import { Books, issue, transfer } from './books.ts';
+import { Books, destroy, issue, limit, transfer } from './books.ts';
 
 const keyText = (key: Uint8Array) => Buffer.from(key).toString('base64');
 
@@ -238,6 +238,29 @@ describe('a missing permission', () => {
     const reasons = added.flatMap((each) => ('outcome' in each ? [each.outcome.reason] : []));
     expect(reasons).toEqual([end === 'rejected' ? 'core.intent-expired' : '']);
     expect(books.state.open.size).toBe(0);
+  });
+});
+
+describe('what one claim was granted', () => {
+  const open = { action: { $in: ['access', 'create', 'read'] }, record: 'any' };
+
+  test.each([
+    ['issue, the symbol', ['spend', 'issue'], 'destroy', [issue('a', 9), destroy('a', 1)]],
+    ['destroy, the symbol', ['spend', 'destroy'], 'issue', [destroy('a', 1), issue('a', 9)]],
+    ['spend from, the wallet', ['spend'], 'limit', [transfer('a', 'b', 1), limit('a', 'maxBalance', 90)]],
+    ['limit, the wallet', ['limit'], 'spend', [limit('a', 'maxBalance', 90), transfer('a', 'b', 1)]],
+  ])('to %s, is not granted to the next, which does something else to it', (_, granted, missing, claims) => {
+    const statusOf = (actions: string[]) => {
+      const books = Books.open();
+      const access = [open, { action: { $in: actions }, record: 'any' }];
+      books.create(Kind.ledger, { handle: 'kept', access }, 0);
+      books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+      for (const handle of ['a', 'b']) books.create(Kind.wallet, { handle }, 2);
+      books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 9)] }, 2, GRANTED);
+      const [sent] = books.create(Kind.intent, { handle: 'sent', claims }, 2) as [IntentEntry];
+      return readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)).status;
+    };
+    expect([statusOf(granted), statusOf([...granted, missing])]).toEqual(['pending', 'completed']);
   });
 });
 
