@@ -72,3 +72,17 @@ test('an index that a snapshot has without a seed is made anew, and is the one t
 function filesOf(parts: Part[]): Map<string, Uint8Array> {
   return new Map(parts.map((part) => [part.name, bytesOf(part)]));
 }
+
+test('what earlier intents moved leaves no room taken where the claims of the next are netted: the search for a free one had no end', () => {
+  let looks = 0;
+  const get = (postings: number[], member: string | symbol): unknown => {
+    if (++looks > 1_000_000) throw new Error('The search has no end');
+    return Reflect.get(postings, member);
+  };
+  for (let wallet = 1, intents = 0; intents < 200; intents++) {
+    const nets = new Nets(SEED);
+    Object.assign(nets, { postings: new Proxy(nets.postings, { get }) });
+    for (let claim = 0; claim < 12; claim++) nets.add(wallet++, 7, 1, 3, false);
+    expect(nets.sum()).toHaveLength(4 * 12);
+  }
+});
