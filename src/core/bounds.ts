@@ -26,7 +26,7 @@ export function judge(
   const slot = findSlot(state, postings[at]!, postings[at + 1]!);
   const available = (slot < 0 ? 0 : balances.available(slot)) + passed;
   const after = available + delta;
-  if (!Number.isSafeInteger(delta) || !Number.isSafeInteger(after) || !staysWhole(balances, slot, delta, passed)) {
+  if (!Number.isSafeInteger(delta) || !staysWhole(balances, slot, delta, passed)) {
     return exceeded(state, postings, at, `would leave the range of ±(2^53-1): it has ${available}`);
   }
   if (slot < 0 || !balances.isLimited(slot)) return after < 0 ? short(state, postings, at, available, delta) : null;

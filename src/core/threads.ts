@@ -165,7 +165,7 @@ function* settle(state: State, entry: IntentEntry | StepEntry, thread: string, {
   const rows = state.threads.get(thread) ?? [findLuid(state, entry.ledger, Kind.intent, luidOfThread(thread))];
   const { steps, reason, detail } = entry.outcome;
   const others = function* (wanted: readonly string[]): Generator<RecordView> {
-    for (const row of [...rows]) if (wanted.includes(state.open.get(row)?.status ?? '')) yield readRow(state, row);
+    for (const row of rows) if (wanted.includes(state.open.get(row)?.status ?? '')) yield readRow(state, row);
   };
   const openOf = ({ row }: RecordView) => state.open.get(row)!;
   if (steps.includes('aborted')) {
