@@ -110,6 +110,19 @@ describe('a clock that jumps', () => {
   });
 });
 
+test('what was forgotten stays refused, though what ended before it is forgotten after it', () => {
+  const books = Books.open();
+  use(books, 'long', 300);
+  use(books, 'short', 10);
+  use(books, 'much later', 3_600);
+  expect([knows(books, 'long'), knows(books, 'short')]).toEqual([false, false]);
+  expect([use(books, 'short', 10), use(books, 'long', 300), use(books, 'new', 301)]).toEqual([
+    'refused',
+    'refused',
+    'used',
+  ]);
+});
+
 describe('memory for so many', () => {
   test('is full until some of them are over', () => {
     const tokens = new UsedTokens(1);
@@ -162,8 +175,18 @@ test('what a snapshot remembers is forgotten once it is over', () => {
   for (let n = 0; n < 5; n++) tokens.use(idOf(`${n}`), 1000 + n);
   const loaded = new UsedTokens(1);
   loaded.load(new Map(tokens.dump().map((part) => [part.name, bytesOf(part)])), tokens.extra());
-  for (const each of [tokens, loaded]) {
+  for (const each of [loaded.withSeed(2), tokens, loaded]) {
     each.use(idOf('later'), 1003 + SPAN);
     expect([each.size, each.hasRoom(1003 + SPAN, 3), each.hasRoom(1004 + SPAN, 3)]).toEqual([3, false, true]);
   }
+});
+
+test('a snapshot whose chains have more tokens than it remembers is refused: where one leads into itself, that had no end', () => {
+  const tokens = new UsedTokens(1);
+  tokens.use(idOf('x'), 1000);
+  const { chains, ...rest } = tokens.extra();
+  const loaded = new UsedTokens(1);
+  const lying = { ...rest, chains: [...chains, [1001, chains[0]![1]] as [number, number]] };
+  loaded.load(new Map(tokens.dump().map((part) => [part.name, bytesOf(part)])), lying);
+  expect(() => loaded.withSeed(2)).toThrow('chained');
 });
