@@ -39,6 +39,10 @@ const CUSTOMS = [
   '{"moment":null}',
 ];
 
+test('a proof is dated by a moment of its own, not by one in something it tells of', () => {
+  expect(CUSTOMS.map(isDated)).toEqual([false, false, false, true, true, true, true]);
+});
+
 /** As Ed25519 does: the same for the same data and custom. */
 function signed(data: string, custom: string | null): StoredProof {
   return { public: KEY, result: createHash('sha512').update(`${data}${custom}`).digest(), custom };
