@@ -256,6 +256,19 @@ describe('one intent', () => {
     expect([prepare(issue('a', 6)), prepare(issue('a', 5))]).toEqual(['core.limit-exceeded', '']);
   });
 
+  test('issues that rest prepared do not count towards daily limits', () => {
+    const books = fresh();
+    books.intent(issue('a', 5), limit('a', 'dailyCount', 1), limit('a', 'dailyAmount', 5));
+    books.create(Kind.intent, { handle: 'rests', claims: [issue('a', 5)], config: { commit: 'manual' } });
+    expect(books.intent(transfer('a', 'b', 5)).outcome.reason).toBe('');
+  });
+
+  test('the supply stays exact where one intent issues more than numbers can tell', () => {
+    const books = fresh();
+    books.intent(issue('a', MAX), issue('b', MAX), issue('c', MAX));
+    expect([...books.state.supply].map(([, supply]) => supply)).toEqual([3n * BigInt(MAX)]);
+  });
+
   test('the detail names wallet, symbol, what is there and what is needed', () => {
     const books = fresh();
     books.intent(issue('a', 5));
