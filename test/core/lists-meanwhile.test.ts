@@ -19,6 +19,7 @@ const FILTERS: [string, Filter[]][] = [
   ['by content', [eq('data.custom.kind', 'hold')]],
   ['by status', [eq('meta.status', 'kyc-ok')]],
   ['by content, and not by status', [eq('data.custom.kind', 'hold'), ne('meta.status', 'created')]],
+  ['by content and by status', [eq('data.custom.kind', 'hold'), eq('meta.status', 'kyc-ok')]],
   ['by an index', [eq('data.schema', 'usual')]],
 ];
 
@@ -101,6 +102,7 @@ describe.each(FILTERS)('a list of %s', (_name, filters) => {
       const now = order === 'newest' ? crowd.passing(filters).reverse() : crowd.passing(filters);
       const { rows } = listing;
       const about = `seed ${seed}, skip ${skip}, limit ${limit}`;
+      expect(rows.length, `longer than a page, ${about}`).toBeLessThanOrEqual(limit);
       expect(new Set(rows).size, `twice, ${about}`).toBe(rows.length);
       const places = rows.map((row) => now.indexOf(row));
       expect(places, `in a state that does not pass, ${about}`).not.toContain(-1);
@@ -111,6 +113,24 @@ describe.each(FILTERS)('a list of %s', (_name, filters) => {
       expect(missing, `missing, ${about}`).toEqual([]);
     }
   });
+});
+
+test('what comes while a later page of the newest is looked for is not on it', () => {
+  const books = Books.open().wallets('a', 'b', 'c', 'd');
+  const all = { ledger: 1, kind: Kind.wallet, filters: [], order: 'newest', isVisible: () => true } as const;
+  const handlesOf = (skip: number): string[] => {
+    let isPaused = false;
+    const listing = new Listing(books.state, { ...all, skip, limit: 2 });
+    while (!listing.step(() => !isPaused)) {
+      isPaused = true;
+      books.wallets(`late-${skip}`);
+    }
+    return listing.rows.map((row) => readRow(books.state, row).entry.handle);
+  };
+  expect([handlesOf(0), handlesOf(2)]).toEqual([
+    ['late-0', 'd'],
+    ['c', 'b'],
+  ]);
 });
 
 describe('what stands on a long chain, the oldest first', () => {
