@@ -4,13 +4,14 @@ import { GRANTED } from '../../src/core/access/index.ts';
 import type { Claim } from '../../src/core/claims/index.ts';
 import { type Entry, EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
+import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { readRow } from '../../src/core/records.ts';
 import { Books, issue, limit, MIDNIGHT, transfer } from './books.ts';
 
 /** Books with 100 in `a`; `c` and `e` pass on what they get to `d`, `f` and `g` to `far`, which is behind a bank. */
 class Town {
-  readonly books = Books.open().symbols('usd').wallets('a', 'd');
+  readonly books = Books.open({ 'intent.expiryThresholdMinutes': 10 }).symbols('usd').wallets('a', 'd');
 
   constructor() {
     const { books } = this;
@@ -83,3 +84,17 @@ test('where one of two intents that a bank is asked about fails, the other is gi
   expect(intents.map((intent) => town.statusOf(intent))).toEqual(['rejected', 'rejected', 'rejected']);
   expect([town.books.balance('a'), town.books.state.open.size]).toEqual([100, 0]);
 });
+
+test('two of a thread whose time is over at once end once each', () => {
+  const town = new Town();
+  const intents = town.send([transfer('a', 'f', 1), transfer('a', 'g', 2)]);
+  town.books.moment += 11 * 60_000;
+  const steps = [...dueIn(town.books)];
+  expect(steps.map(({ luid }) => luid).sort()).toEqual(intents.map(({ luid }) => luid).sort());
+  expect(intents.map((intent) => town.statusOf(intent))).toEqual(['rejected', 'aborted', 'aborted']);
+});
+
+/** What comes of looking what is due, each applied before the next is asked for. */
+function* dueIn(books: Books): Generator<Entry> {
+  for (const step of stepsDue(books.state, books.moment)) yield* books.settle(step);
+}
