@@ -324,7 +324,6 @@ class Candidates {
     const { terms } = this.#state;
     const { ledger, kind } = this.#request;
     const nodes = [...heads];
-    let last = -1;
     return () => {
       let [newest, oldest] = [-1, Number.POSITIVE_INFINITY];
       for (const node of nodes) {
@@ -334,9 +333,7 @@ class Candidates {
       }
       // A chain leads from the newest place, which is the greatest, to the oldest.
       for (let i = 0; i < nodes.length; i++) if (terms.value(nodes[i]!) === newest) nodes[i] = terms.next(nodes[i]!);
-      if (oldest < newest || newest === last) return NONE;
-      last = newest;
-      return rowAtPlace(this.#state, ledger, kind, newest);
+      return oldest < newest ? NONE : rowAtPlace(this.#state, ledger, kind, newest);
     };
   }
 
@@ -381,15 +378,11 @@ class Candidates {
   #chain(from: number, least = 0, chains = this.#state.terms): () => number {
     const { ledger, kind } = this.#request;
     let node = from;
-    let last = -1;
     return () => {
       if (node === 0) return END;
       const place = chains.value(node);
       if (place < least) return END;
       node = chains.next(node);
-      // A record may stand under a term more than once: two claims, one wallet.
-      if (place === last) return NONE;
-      last = place;
       return rowAtPlace(this.#state, ledger, kind, place);
     };
   }

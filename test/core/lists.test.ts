@@ -78,17 +78,19 @@ describe('equality is answered from an index, whatever stands beside it', () => 
   const books = Books.open().symbols('usd').wallets('a', 'b', 'c', 'd');
   const make = (handle: string, claim: Claim, more = {}) =>
     books.create(Kind.intent, { handle, schema: 'usual', claims: [claim], ...more });
+  /** With two claims, so that it stands twice in the index of each of its wallets; a list has it once. */
+  const makeTwice = (handle: string, claim: Claim) => make(handle, claim, { claims: [claim, claim] });
 
   beforeAll(() => {
     make('issued', issue('a', 10_000));
-    make('rare', transfer('a', 'c', 1));
+    makeTwice('rare', transfer('a', 'c', 1));
     make('refused', transfer('nobody', 'a', 1));
     make('held', transfer('a', 'b', 1), { config: { commit: 'manual' } });
     for (let n = 0; n < MANY; n++) {
       make(`to-b-${n}`, transfer('a', 'b', 1));
       make(`to-d-${n}`, transfer('b', 'd', 1));
     }
-    make('between', transfer('a', 'd', 1));
+    makeTwice('between', transfer('a', 'd', 1));
   });
 
   /** What the list holds, and how many contents were read for it, each followed by a look at the clock. */
