@@ -4,7 +4,7 @@ import { GRANTED } from '../../src/core/access/index.ts';
 import type { Command } from '../../src/core/command.ts';
 import { ANY_STATUS, liveCount } from '../../src/core/counts.ts';
 import type { Entry } from '../../src/core/entry.ts';
-import { findLuid } from '../../src/core/finding.ts';
+import { findHandle, findLuid, findRecord } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import { Books, issue, limit, transfer } from './books.ts';
@@ -33,6 +33,27 @@ describe('a record that was dropped meanwhile', () => {
     const created = books.state.statuses.indexOf('created');
     for (const status of [created, ANY_STATUS]) expect(liveCount(books.state, 1, Kind.wallet, status)).toBe(1);
   });
+});
+
+test('a luid leads to its record in its own ledger alone, and to none once that was dropped', () => {
+  const books = Books.open();
+  books.create(Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);
+  const [{ luid }] = books.create(Kind.wallet, { handle: 'w' }) as [Entry];
+  const found = () =>
+    [1, 2].map((ledger) => [
+      findLuid(books.state, ledger, Kind.wallet, luid),
+      findRecord(books.state, ledger, Kind.wallet, luid),
+    ]);
+  const row = findHandle(books.state, 1, Kind.wallet, 'w');
+  expect(found()).toEqual([
+    [row, row],
+    [-1, -1],
+  ]);
+  books.drop(Kind.wallet, 'w');
+  expect(found()).toEqual([
+    [row, -1],
+    [-1, -1],
+  ]);
 });
 
 test('a wallet that an intent limits stays from when its banks are asked until the money has moved', () => {
