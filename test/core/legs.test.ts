@@ -11,12 +11,13 @@ import {
   type IntentEntry,
   LEG_STATES,
   type LegState,
+  Side,
   type StepEntry,
 } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
 import { stepsDue } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { type Report, reported } from '../../src/core/legs.ts';
+import { legIndex, type Report, reported } from '../../src/core/legs.ts';
 import { readRow } from '../../src/core/records.ts';
 import { emptyState } from '../../src/core/state.ts';
 import { entryCodec } from '../../src/storage/codec.ts';
@@ -60,6 +61,31 @@ test('a wallet whose bridge is gone, in books that rules of earlier builds were 
     expect([books.balance('a'), books.balance('b')]).toEqual([0, 40]);
   }
 });
+
+test.each(['cre_other.0', 'deb_luid.0', 'cre_luid.00', 'cre_luid.0e1', 'cre_luid.', '0', '', 'cre_luid.1'])(
+  'a handle that is not quite that of a leg is that of none: %s',
+  (handle) => {
+    const leg = { side: Side.credit, bridge: 1, wallet: 2, symbol: 3, amount: 4, claims: [0] };
+    expect([legIndex('int__luid', [leg], handle), legIndex('int__luid', [leg], 'cre_luid.0')]).toEqual([-1, 0]);
+  },
+);
+
+test.each([['symbol'], ['target'], []])(
+  'a leg has one wallet and one symbol, whatever its bank groups by: %s',
+  (...by) => {
+    const books = Books.open().symbols('usd', 'eur');
+    const config = { server: 'http://127.0.0.1:1', 'credits.claims.groupBy': by };
+    books.create(Kind.bridge, { handle: 'bank', config });
+    for (const handle of ['a', 'b']) books.create(Kind.wallet, { handle, bridge: 'bank' });
+    const claims = [issue('a', 1), issue('b', 2), issue('a', 4, 'eur'), issue('a', 8)];
+    const { legs } = books.intent(...claims).outcome.links!;
+    expect(legs.map(({ amount, claims }) => [amount, claims])).toEqual([
+      [9, [0, 3]],
+      [2, [1]],
+      [4, [2]],
+    ]);
+  },
+);
 
 /** Two banks, one debit and one credit of 40 between them. */
 class TwoBanks {
