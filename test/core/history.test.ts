@@ -184,6 +184,17 @@ describe('past versions', () => {
     ]);
   });
 
+  test('have the labels that were put on before them, though one alone is asked for, which was given a status', () => {
+    const books = Books.open();
+    books.create(Kind.policy, { handle: 'p', schema: 'labels', record: 'wallet', values: ['gold'] });
+    books.create(Kind.wallet, { handle: 'w' });
+    prove(books, Kind.wallet, 'w', { labels: ['gold'] });
+    books.update(Kind.wallet, 'w', { handle: 'w' });
+    prove(books, Kind.wallet, 'w', { status: 'kyc-ok' });
+    const { versions } = newestOf(books.state, rowOf(books, Kind.wallet, 'w'), 0, 1);
+    expect(versions).toMatchObject([{ status: 'kyc-ok', labels: ['gold'] }]);
+  });
+
   test('begin with the status of their kind', () => {
     const books = Books.open();
     const value = { handle: 'e', signal: 'wallet-created', action: { schema: 'webhook', endpoint: 'http://h' } };
