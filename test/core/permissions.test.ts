@@ -7,8 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import { EntryType, type IntentEntry } from '../../src/core/entry.ts';
 import { findLuid } from '../../src/core/finding.ts';
+import { wordAwaited } from '../../src/core/intents.ts';
 import { Kind } from '../../src/core/kinds.ts';
-import { readRow } from '../../src/core/records.ts';
+import { type RecordView, readRow } from '../../src/core/records.ts';
+import type { State } from '../../src/core/state.ts';
 import { Books, destroy, issue, limit, transfer } from './books.ts';
 
 const keyText = (key: Uint8Array) => Buffer.from(key).toString('base64');
@@ -261,6 +263,52 @@ describe('what one claim was granted', () => {
       return readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)).status;
     };
     expect([statusOf(granted), statusOf([...granted, missing])]).toEqual(['pending', 'completed']);
+  });
+});
+
+describe('what all questions of one intent may take', () => {
+  const [ana, luz] = [3, 4].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array];
+  const spends = (key: Uint8Array) => [
+    { action: 'spend', signer: { custom: { text: 'x'.repeat(1_000_000) } } },
+    { action: 'spend', signer: { public: keyText(key) } },
+  ];
+
+  /** An intent of whoever has this key, that spends from wallets whose rules, of a megabyte each, let these do so. */
+  function spending(owners: readonly Uint8Array[], key: Uint8Array): { state: State; record: RecordView } {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    books.create(Kind.wallet, { handle: 'to' }, 2);
+    const handles = owners.map((_, n) => `w${n}`);
+    for (const [n, handle] of handles.entries()) {
+      books.create(Kind.wallet, { handle, access: spends(owners[n]!) }, 2);
+      books.create(Kind.intent, { handle: `seed-${n}`, claims: [issue(handle, 1)] }, 2, GRANTED);
+    }
+    const value = { handle: 'sent', claims: handles.map((handle) => transfer(handle, 'to', 1)) };
+    const [sent] = books.create(Kind.intent, value, 2, { keys: [key], bearer: null }) as [IntentEntry];
+    return { state: books.state, record: readRow(books.state, findLuid(books.state, 2, Kind.intent, sent.luid)) };
+  }
+
+  test.each([
+    [3, 'completed'],
+    [8, 'pending'],
+  ])('is enough for rules of %i megabytes: it is %s', (count, status) => {
+    expect(spending(Array(count).fill(ana), ana).record.status).toBe(status);
+  });
+
+  test('is as much where an intent is asked whether it waits for somebody', () => {
+    const others = Array<Uint8Array>(8).fill(luz);
+    const stranger = new Uint8Array(32).fill(5);
+    const proof = { public: ana, result: new Uint8Array(64), custom: null };
+    const words = [
+      [ana, ...others],
+      [...others, ana],
+    ].map((owners) => {
+      const { state, record } = spending(owners, stranger);
+      return wordAwaited(state, record, proof);
+    });
+    expect(words).toEqual(['yes', null]);
   });
 });
 
