@@ -76,3 +76,17 @@ test('a queue gives the least first, whatever was put in', () => {
     { numRuns: often(50, 1000) },
   );
 });
+
+test('a ledger is looked at when it is asked about, and again once the first that waits there is over: not with every look', () => {
+  const due = new DueLedgers();
+  const looks: number[] = [];
+  const firstOf = (ledger: number) => {
+    looks.push(ledger);
+    return ledger === 0 ? null : { row: ledger, end: 10 };
+  };
+  for (const ledger of [0, 1]) due.ask(ledger);
+  for (const now of [1, 5, 10]) due.look(now, firstOf);
+  expect([looks, due.leastRow]).toEqual([[0, 1], Number.POSITIVE_INFINITY]);
+  due.look(11, firstOf);
+  expect([looks, due.leastRow]).toEqual([[0, 1, 1], 1]);
+});
