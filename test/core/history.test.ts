@@ -3,8 +3,9 @@
  * reading it would end the process.
  */
 import { describe, expect, test } from 'vitest';
-import { EntryType, type StoredProof } from '../../src/core/entry.ts';
-import { findHandle } from '../../src/core/finding.ts';
+import { NOBODY } from '../../src/core/access/index.ts';
+import { EntryType, type IntentEntry, type StoredProof } from '../../src/core/entry.ts';
+import { findHandle, findLuid } from '../../src/core/finding.ts';
 import {
   type FoundVersions,
   findHistory,
@@ -15,12 +16,12 @@ import {
 } from '../../src/core/history.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { WAYMARK_STEPS } from '../../src/core/long-versions.ts';
-import { nameAt, recordAt, recordWith } from '../../src/core/past.ts';
-import { namesOf, readRow } from '../../src/core/records.ts';
+import { intentAsSent, nameAt, recordAt, recordWith } from '../../src/core/past.ts';
+import { namesOf, type RecordView, readRow } from '../../src/core/records.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import type { State } from '../../src/core/state.ts';
 import { slow } from '../support/slow.ts';
-import { Books } from './books.ts';
+import { Books, issue } from './books.ts';
 
 /** Signs whatever nobody else does. */
 const KEY = new Uint8Array(32).fill(7);
@@ -97,6 +98,23 @@ test('a record is told as it was with one of its proofs, though more came and it
   expect(toldWith(entry.proofs[0]!)).toMatchObject({ entry, added: [], status: 'created', labels: [] });
   expect(toldWith(first!)).toMatchObject({ entry, added: added.slice(0, 1), status: 'onboarded', labels: ['gold'] });
   expect(toldWith(second!)).toMatchObject({ entry, added, status: 'closed', labels: ['gold', 'red'] });
+});
+
+test('an intent that ends as it comes is told as it came, to whoever is not to hear what became of it', () => {
+  const books = Books.open().symbols('usd').wallets('a');
+  const { luid, hash, proofs } = books.intent(issue('a', 5));
+  const row = findLuid(books.state, 1, Kind.intent, luid);
+  const told = [
+    recordWith(books.state, row, hash, proofs[0]!),
+    intentAsSent(books.state, row, false),
+    intentAsSent(books.state, row, true),
+  ];
+  const stepsOf = ({ entry }: RecordView) => (entry as IntentEntry).outcome.steps.length;
+  expect(told.map((record) => [record.status, stepsOf(record) > 0])).toEqual([
+    ['pending', false],
+    ['pending', false],
+    ['completed', true],
+  ]);
 });
 
 test('a record of very many versions is not walked through whenever it is read, changed or told of, and keeps what it has', () => {
