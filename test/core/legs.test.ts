@@ -128,8 +128,7 @@ class TwoBanks {
     return this.books.addProof(this.intent, custom, { caller: GRANTED }) as Entry[];
   }
 
-  note(result: 'told' | 'lost', leg: number): Entry[] {
-    const state = this.legs[leg] ?? 'idle';
+  note(result: 'told' | 'lost', leg: number, state = this.legs[leg] ?? 'idle'): Entry[] {
     const base = { ledger: 1, kind: Kind.intent, moment: this.books.moment, caller: GRANTED } as const;
     const { luid } = this.intent;
     return this.books.do({ op: 'leg', ...base, luid, leg, state, result, detail: 'gone' }) as Entry[];
@@ -239,6 +238,16 @@ describe.each(Object.entries(PLACES))('an intent that %s', (place, { way, pictur
     expect(banks.picture).toBe(after);
   });
 });
+
+test.each(['told', 'lost'] as const)(
+  'what became of a call counts in the state alone that it was made in: %s',
+  (what) => {
+    const banks = new TwoBanks();
+    banks.do('failed 0');
+    expect([banks.picture, banks.note(what, 0, 'preparing')]).toEqual(['aborted dismissing+idle 40/0/0', []]);
+    expect(banks.note(what, 0, 'dismissing')).toHaveLength(1);
+  },
+);
 
 describe('a proof that speaks of something else', () => {
   const elsewhere = `cre_${'x'.repeat(17)}.0`;
