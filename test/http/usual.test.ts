@@ -104,6 +104,24 @@ describe('what is usual is taken', () => {
       expect(holdText(JSON.stringify(bodyOf({ ...DATA, access })))).toBe(action !== 'eat');
     }
   });
+
+  test('however many addresses and rules came before, of which some are remembered in the same place', () => {
+    for (let n = 0; n < 2000; n += 40) {
+      const side = (more: number) => ({ handle: `w${(n + more) * 7919}` });
+      const claims = Array.from({ length: 20 }, (_, at) => ({
+        ...TRANSFER,
+        source: side(2 * at),
+        target: side(2 * at + 1),
+      }));
+      expect(holdText(JSON.stringify(bodyOf(withClaims(...claims))))).toBe(true);
+    }
+    const ruled = (action: string, n: number) => {
+      const access = [{ action, signer: { handle: `s${n * 7919}` } }];
+      return JSON.stringify(bodyOf({ ...DATA, access }));
+    };
+    for (let n = 0; n < 300; n++)
+      expect([holdText(ruled('read', n)), holdText(ruled('fly', n))]).toEqual([true, false]);
+  });
 });
 
 describe('what is not is left to the door', () => {
