@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { GRANTED } from '../../src/core/access/index.ts';
 import type { Command } from '../../src/core/command.ts';
 import { ANY_STATUS, liveCount } from '../../src/core/counts.ts';
-import type { Entry } from '../../src/core/entry.ts';
+import { type Entry, type IntentEntry, Side, type StepEntry } from '../../src/core/entry.ts';
 import { findHandle, findLuid, findRecord } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
+import { meaningsOf } from '../../src/core/meaning.ts';
 import { isRefusal } from '../../src/core/refusal.ts';
 import { Books, issue, limit, transfer } from './books.ts';
 
@@ -120,5 +121,52 @@ describe('what became of an event', () => {
     const { books, row, deliver } = open();
     books.update(Kind.bridge, 'b', { handle: 'b', config: { server: 'http://127.0.0.1:9' } });
     expect([books.state.feeds.has(row), deliver(20, 0)]).toEqual([false, []]);
+  });
+});
+
+describe('what an intent was about is told', () => {
+  test('though its wallets have exchanged their names since', () => {
+    const books = Books.open().symbols('usd').wallets('a', 'b');
+    books.intent(issue('a', 5));
+    const [from, to] = ['a', 'b'].map((handle) => findHandle(books.state, 1, Kind.wallet, handle));
+    const entry = books.intent(transfer('a', 'b', 2));
+    const address = books.state.rows.at.get(findLuid(books.state, 1, Kind.intent, entry.luid));
+    const told = () => {
+      const { wallet } = meaningsOf(books.state, address, entry);
+      return [wallet(0, Side.debit, 'a'), wallet(0, Side.credit, 'b')];
+    };
+    expect(told()).toEqual([from, to]);
+    for (const [handle, next] of [
+      ['a', 'x'],
+      ['b', 'a'],
+      ['x', 'b'],
+    ]) {
+      books.update(Kind.wallet, handle!, { handle: next });
+    }
+    expect(told()).toEqual([from, to]);
+  });
+
+  test('as it was when its money moved: a wallet may have got its name while the intent waited', () => {
+    const books = Books.open();
+    const access = [{ action: { $in: ['access', 'create', 'read', 'issue'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    const key = new Uint8Array(32).fill(3);
+    const own = [{ action: 'spend', signer: { public: Buffer.from(key).toString('base64') } }];
+    books.create(Kind.wallet, { handle: 'a', access: own }, 2);
+    books.create(Kind.wallet, { handle: 'b' }, 2);
+    books.create(Kind.intent, { handle: 'seed', claims: [issue('a', 5)] }, 2, GRANTED);
+    const [{ luid, hash }] = books.create(Kind.intent, { handle: 'i', claims: [transfer('a', 'b', 2)] }, 2) as [
+      IntentEntry,
+    ];
+    books.update(Kind.wallet, 'b', { handle: 'old' }, 2);
+    books.create(Kind.wallet, { handle: 'b' }, 2);
+    const proof = { public: key, result: new Uint8Array(64).fill(1), custom: null };
+    const caller = { keys: [key], bearer: null };
+    const by = { ledger: 2, kind: Kind.intent, moment: books.moment, caller } as const;
+    const [, step] = books.do({ op: 'proof', ...by, luid, hash, proof }) as [Entry, StepEntry];
+    const address = books.state.rows.at.get(findLuid(books.state, 2, Kind.intent, luid));
+    const { wallet } = meaningsOf(books.state, address, step);
+    expect(wallet(0, Side.credit, 'b')).toBe(findHandle(books.state, 2, Kind.wallet, 'b'));
   });
 });
