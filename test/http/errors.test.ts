@@ -89,14 +89,14 @@ describe('bodies', () => {
     const another = new Sealer(createKeyPair());
     const text = errorBody(full, 1000, sealer);
     expect(errorBody(full, 1000, sealer)).toBe(text);
-    for (const differs of [
-      errorBody(other, 1000, sealer),
-      errorBody(full, 1001, sealer),
-      errorBody(full, 1000, another),
-    ]) {
-      expect(differs).not.toBe(text);
+    for (const [refusal, moment, by] of [
+      [other, 1000, sealer],
+      [full, 1001, sealer],
+      [full, 1000, another],
+    ] as const) {
+      expect(errorBody(refusal, moment, by)).not.toBe(text);
+      expect(errorBody(full, 1000, sealer)).toBe(text);
     }
-    expect(errorBody(full, 1000, sealer)).toBe(text);
   });
 
   test('custom is in data and in the hash; status and headers are not', () => {
