@@ -87,7 +87,6 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
     giveBack(effort, aside);
     fitting.set(lines, (fitting.get(lines) ?? 0) + 1);
   }
-  if (effort.left < 0) return false;
   for (let set = 1; set < 1 << seats.length; set++) {
     let wanted = 0;
     for (const [line, { count }] of seats.entries()) if ((set & (1 << line)) !== 0) wanted += count;

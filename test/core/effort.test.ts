@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GRANTED, isGranted } from '../../src/core/access/index.ts';
 import { SignerTest } from '../../src/core/access/matchers.ts';
 import { AccessMemo } from '../../src/core/access/memo.ts';
-import { statusAfter } from '../../src/core/entry.ts';
+import { EntryType, statusAfter } from '../../src/core/entry.ts';
 import { findHandle } from '../../src/core/finding.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { compileSeats, isReached, ProofScene } from '../../src/core/quorum.ts';
@@ -565,6 +565,36 @@ test('a label that takes two comes, however often another one was put on and tak
   for (let n = 0; n < 60; n++) prove(books, Kind.wallet, 'w', 'a', { labels: [n % 2 === 0 ? 'z' : '-z', ...words], n });
   for (const letter of 'ab') expect(said(prove(books, Kind.wallet, 'w', letter, { labels: ['approved'] }))).toBe('ok');
   expect(recordOf(books.state, Kind.wallet, 'w').labels).toContain('approved');
+});
+
+test('a label that takes two does not come where looking for it in all that was said takes too long', () => {
+  const words = Array.from({ length: 99 }, (_, n) => `l${n}`);
+  const books = openBooks();
+  make(books, Kind.wallet, { handle: 'w' });
+  const values = [...words, { label: 'approved', quorum: [{ signer: only('ab'), count: 2 }] }];
+  make(books, Kind.policy, { handle: 'p', schema: 'labels', record: 'wallet', values });
+  prove(books, Kind.wallet, 'w', 'a', { labels: words });
+  const { entry, row, labels } = recordOf(books.state, Kind.wallet, 'w');
+  const { ledger, kind, luid, handle, moment } = entry;
+  // Each has that label very often, and tells all labels that there are after it.
+  for (let n = 0; n < 40; n++) {
+    const custom = JSON.stringify({ labels: Array<string>(90).fill('approved'), n });
+    const proof = { public: keyOfLetter('a'), result: new Uint8Array(64).fill(n), custom };
+    books.settle({
+      type: EntryType.proof,
+      ledger,
+      kind,
+      luid,
+      handle,
+      moment,
+      row,
+      proof,
+      status: null,
+      labels: [...labels],
+    });
+  }
+  for (const letter of 'ab') expect(said(prove(books, Kind.wallet, 'w', letter, { labels: ['approved'] }))).toBe('ok');
+  expect(recordOf(books.state, Kind.wallet, 'w').labels).not.toContain('approved');
 });
 
 test('a quorum is reached though many strangers have voted, whose signers are long', () => {
