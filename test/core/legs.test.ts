@@ -351,6 +351,15 @@ test('what is kept of the words of a report keeps nothing of what they were cut 
   for (const { outcome } of steps) expect([outcome.detail.length, outcome.links!.failId.length]).toEqual([1000, 1000]);
 });
 
+test('words that are cut in the middle of a letter are in memory what they are in the books', () => {
+  const banks = new TwoBanks();
+  const detail = `${'x'.repeat(999)}\u{1F600}`;
+  const step = banks.prove({ handle: banks.leg(0), status: 'failed', detail }).at(-1) as StepEntry;
+  const bytes = banks.books.entries.at(-1)!;
+  const written = entryCodec.decode(bytes, 0, bytes.length) as StepEntry;
+  expect([step, written].map(({ outcome }) => outcome.detail)).toEqual(Array(2).fill(`${'x'.repeat(999)}\ufffd`));
+});
+
 test('an unreachable bridge is told of in a proof, and the intent stays where it is', () => {
   const banks = new TwoBanks();
   const [step] = banks.note('lost', 0);
