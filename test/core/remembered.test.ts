@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Remembered } from '../../src/core/remembered.ts';
+import { heldBytes } from '../support/collect.ts';
 import { often } from '../support/long.ts';
 
 const MAX = 800;
@@ -95,4 +96,13 @@ test('what is larger than all the room is kept until the next', () => {
   expect(ask(1, 1, 10_000)).toBe(false);
   for (let at = 2; at <= 4; at++) ask(1, at, 10_000);
   expect(ask(1, 1, 10_000)).toBe(true);
+});
+
+test('nothing is held for a ledger of which nothing is kept any more', () => {
+  const ask = open();
+  const before = heldBytes();
+  for (let ledger = 1; ledger <= 50_000; ledger++) ask(ledger, ledger);
+  const held = heldBytes() - before;
+  expect(ask(50_000, 50_000)).toBe(false);
+  expect(held).toBeLessThan(4_000_000);
 });

@@ -62,6 +62,22 @@ test('whatever goes and comes, what is left of a chain is found, in its order', 
   );
 });
 
+test('no more stretches are remembered than there is room for: with one more all go', () => {
+  const askedAgain = (stretches: number): number => {
+    const chains = new Chains('some', { segments: 2 });
+    const gone = new Set<number>();
+    // Of each four nodes three are of no use.
+    for (let value = 1; value <= 4 * stretches; value++) {
+      chains.push(UNDER, value);
+      if (value % 4 !== 0) gone.add(value);
+    }
+    const skips = new Skips(3);
+    look(chains, skips, gone, Number.POSITIVE_INFINITY);
+    return look(chains, skips, gone, Number.POSITIVE_INFINITY).asked / stretches;
+  };
+  expect([askedAgain(20_000), askedAgain(20_001)]).toEqual([expect.closeTo(2, 1), expect.closeTo(4, 1)]);
+});
+
 const times = (count: number, act: (n: number) => void) => {
   for (let n = 0; n < count; n++) act(n);
 };
