@@ -108,6 +108,16 @@ describe('what is read where it lies', () => {
     );
   });
 
+  test('has numbers of very many digits to the last bit', () => {
+    const numbers = Array.from({ length: 300 }, (_, n) =>
+      Math.floor(123_456_789.123 * 10 ** (6 + (n % 6)) * (n + 1.37)),
+    );
+    const data = Object.fromEntries(numbers.map((number, n) => [`n${n}`, number]));
+    const view = viewOf(canon({ ...data, pad: 'x'.repeat(5000) }));
+    expect(view).toBeInstanceOf(Members);
+    expect(numbers.map((_, n) => memberAt(view, [`n${n}`]))).toEqual(numbers);
+  });
+
   test('has members by their names, as they are written', () => {
     const words = ['a', 'b', 'handle', '1'] as const;
     fc.assert(
