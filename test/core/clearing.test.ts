@@ -286,6 +286,14 @@ describe('one intent', () => {
     expect(detail).toContain('Wallet one ');
   });
 
+  test('routes that ask for a symbol are asked by its own handle: a longer address that stands for it would pass them by', () => {
+    const books = fresh();
+    const routes = [{ action: 'credit', target: 'b', filter: { 'symbol.handle': 'usd' } }, { action: 'accept' }];
+    books.create(Kind.wallet, { handle: 'shut', routes });
+    for (const symbol of ['usd', 'usd:1@nowhere']) books.intent(issue('shut', 1, symbol));
+    expect(['shut', 'b'].map((wallet) => books.balance(wallet))).toEqual([0, 2]);
+  });
+
   test('wallets of other ledgers are not there', () => {
     const books = fresh();
     books.create(Kind.ledger, { handle: 'other', access: [{ action: 'any', record: 'any' }] }, 0);

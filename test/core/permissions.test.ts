@@ -64,6 +64,13 @@ describe('a missing permission', () => {
     expect(sign(books, waiting, luz, { note: 'yes' })).toBe('completed');
   });
 
+  test('comes with the last one, where the intent was sent with the first', () => {
+    const { books } = waitForBoth();
+    const value = { handle: 'sent', claims: [transfer('a', 'b', 5), transfer('b', 'a', 1)] };
+    const [sent] = books.create(Kind.intent, value, 2, { keys: [ana], bearer: null }) as [IntentEntry];
+    expect(sign(books, sent, luz, null)).toBe('completed');
+  });
+
   test('comes one by one, in any order, though a stranger has filled the room for proofs', () => {
     const { books, waiting } = waitForBoth();
     const isTaken = (key: Uint8Array, custom: object | null) => takes(books, waiting, key, custom);
