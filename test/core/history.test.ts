@@ -3,7 +3,6 @@
  * reading it would end the process.
  */
 import { describe, expect, test } from 'vitest';
-import { NOBODY } from '../../src/core/access/index.ts';
 import { EntryType, type IntentEntry, type StoredProof } from '../../src/core/entry.ts';
 import { findHandle, findLuid } from '../../src/core/finding.ts';
 import {
