@@ -25,6 +25,7 @@ export class Power implements Disk {
   readonly gone: Promise<void>;
   readonly #disk: TearableDisk;
   #cutAt: number;
+  #isSpared = false;
   readonly #goes: () => void;
 
   /** Cuts at the `cutAt`th call, counted from 1. */
@@ -40,11 +41,12 @@ export class Power implements Disk {
 
   /** Cuts at the `calls`th call from now on, where it would not sooner. */
   cutIn(calls: number): void {
-    this.#cutAt = Math.min(this.#cutAt, this.count + calls);
+    if (!this.#isSpared) this.#cutAt = Math.min(this.#cutAt, this.count + calls);
   }
 
-  /** Cuts nothing by itself any more. */
+  /** Cuts nothing by itself any more, whatever is asked for later. */
   spare(): void {
+    this.#isSpared = true;
     this.#cutAt = Number.POSITIVE_INFINITY;
   }
 

@@ -477,6 +477,7 @@ export class Life implements World {
     let ms = 20;
     do {
       for (; network.owed() !== ''; ms *= 1.5) {
+        must(host.isUp, `${host.name} ends, and nothing goes wrong any more`);
         must(loop.now < end, `in the end ${network.owed()}`);
         await this.#pass(host, Math.min(ms, 4000));
       }
