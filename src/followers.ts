@@ -38,8 +38,8 @@ export interface FollowersOptions {
   journal: Journal;
   /** The server's public key. */
   key: Uint8Array;
-  /** Whether a start could fall back on this snapshot, or would read this segment then. */
-  counts: (name: string) => boolean;
+  /** Whether who follows is to have this snapshot, or segment. */
+  offers: (name: string) => boolean;
   /** For the operator. */
   tell: (text: string) => void;
   /** How long a request for what is not there yet waits. */
@@ -355,7 +355,7 @@ export class Followers {
     const { disk, directory, key } = this.#options;
     // All of one moment: a segment goes once a snapshot stands for it.
     const names = disk.readdir(directory);
-    const segments = names.filter((name) => this.#isDurableSegment(name) && this.#options.counts(name));
+    const segments = names.filter((name) => this.#isDurableSegment(name) && this.#options.offers(name));
     return { server: encodeBase64(key), segments, snapshots: await this.#ownOf(names) };
   }
 
@@ -368,7 +368,7 @@ export class Followers {
     const told: string[] = [];
     const own = new Set<string>();
     for (const name of names) {
-      if (snapshotSeq(name) < 0 || !this.#options.counts(name)) continue;
+      if (snapshotSeq(name) < 0 || !this.#options.offers(name)) continue;
       const isOwn = this.#ownSnapshots.has(name) || (await this.#isOwn(name));
       if (isOwn === true) own.add(name);
       // One that cannot be read is told of: so is then why it cannot be had, and it may be there again.

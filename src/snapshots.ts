@@ -50,6 +50,8 @@ export class Snapshots {
   #newest: string | null;
   /** Names of those that a start could not use, or could not any more. */
   readonly #refused: Set<string>;
+  /** Those of them that the system did not give at the start, and may give again. */
+  readonly #ungiven: Set<string>;
   /** Names of what has changed, as long as a start would read it. */
   readonly #changed = new Set<string>();
   /** Up to this entry the journal has changed, where no start needs it: who begins before has no way on. */
@@ -59,6 +61,8 @@ export class Snapshots {
     this.#options = options;
     this.#newest = options.loaded;
     this.#refused = new Set(options.refused.map(({ file }) => file));
+    const ungiven = options.refused.filter(({ error }) => !(error instanceof SnapshotError));
+    this.#ungiven = new Set(ungiven.map(({ file }) => file));
     this.scrub = options.rest === null ? null : this.#scrubWith(options.rest);
   }
 
@@ -124,11 +128,21 @@ export class Snapshots {
     }
   }
 
-  /** Whether a start could fall back on this snapshot, or would read this segment then: copies are given nothing else. */
+  /** Whether a start could fall back on this snapshot, or would read this segment then. */
   counts(file: string): boolean {
+    return this.offers(file) && !this.#refused.has(file);
+  }
+
+  /** Whether copies are given this snapshot, or segment: of one that cannot be read they tell why, and it may be there again. */
+  offers(file: string): boolean {
     const seq = snapshotSeq(file);
     if (seq < 0) return segmentSeq(file) > this.#brokenUpTo;
-    return seq >= this.#brokenUpTo && !this.#refused.has(file);
+    return seq >= this.#brokenUpTo && (!this.#refused.has(file) || this.#ungiven.has(file));
+  }
+
+  #lose(name: string): void {
+    this.#refused.add(name);
+    this.#ungiven.delete(name);
   }
 
   #breakUpTo(seq: number): void {
@@ -144,11 +158,11 @@ export class Snapshots {
       end: () => journal.end,
       renew: (file) => {
         this.#changed.add(file);
-        this.#refused.add(file);
+        this.#lose(file);
         request();
       },
       counts: (file) => this.counts(file),
-      lose: (name) => void this.#refused.add(name),
+      lose: (name) => this.#lose(name),
       breakUpTo: (seq) => this.#breakUpTo(seq),
       lacks: (part, isLacking) => void (isLacking ? this.#changed.add(part) : this.#changed.delete(part)),
       leave: (file) => {

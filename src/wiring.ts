@@ -90,7 +90,7 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     directory,
     journal,
     key: server.public,
-    counts: (name) => snapshots.counts(name),
+    offers: (name) => snapshots.offers(name),
     tell: log.tell,
   });
   const sealer = new Sealer(server, state.cacheShare);

@@ -19,7 +19,7 @@ export async function openTo({ disk, journal, kept }: House) {
   const told: string[] = [];
   const tell = (text: string) => void told.push(text);
   return {
-    ...(await showTo({ disk, directory: DIRECTORY, journal, counts: (name) => kept.counts(name), tell })),
+    ...(await showTo({ disk, directory: DIRECTORY, journal, offers: (name) => kept.offers(name), tell })),
     told,
   };
 }

@@ -155,8 +155,8 @@ describe('snapshots that another key has signed, or that are not whole', () => {
     house.disk.put(path, damaged);
     const { disk, journal } = house;
     let isPassedOver = true;
-    const counts = (name: string) => name !== newest || !isPassedOver;
-    const { url } = await showTo({ disk, directory: DIRECTORY, journal, counts });
+    const offers = (name: string) => name !== newest || !isPassedOver;
+    const { url } = await showTo({ disk, directory: DIRECTORY, journal, offers });
     const copy = await followOnce(new FakeDisk(1), url);
     expect([copy.end!.seq, copy.newestSnapshot]).not.toContain(0);
     expect(copy.newestSnapshot).toBeLessThan(copy.end!.seq);

@@ -30,7 +30,7 @@ export async function showTo(
   books: Pick<FollowersOptions, 'directory' | 'journal'> & Partial<FollowersOptions>,
   peers?: PeerFiles,
 ): Promise<{ url: string; followers: Followers }> {
-  const followers = new Followers({ disk: realDisk, key: SERVER.public, counts: () => true, tell() {}, ...books });
+  const followers = new Followers({ disk: realDisk, key: SERVER.public, offers: () => true, tell() {}, ...books });
   const { url, close } = await followers.listen({ host: '127.0.0.1', port: 0 }, peers);
   onTestFinished(close);
   return { url, followers };

@@ -120,7 +120,7 @@ export class Rot {
     const needed = neededSegments(disk, DIRECTORY, { ...JOURNAL_START, seq: snapshotSeq(newest) })[0]?.file ?? '';
     const isSegment = (name: string) => segmentSeq(name) > 0;
     const isSpare = (name: string) => (isSegment(name) ? name < needed : snapshotSeq(name) >= 0 && name < newest);
-    const there = disk.readdir(DIRECTORY).filter((name) => isSpare(name) && host.snapshots.counts(name));
+    const there = disk.readdir(DIRECTORY).filter((name) => isSpare(name) && host.snapshots.offers(name));
     if (there.length === 0) return;
     const file = this.#dice.pick(there);
     const path = `${DIRECTORY}/${file}`;
@@ -134,7 +134,7 @@ export class Rot {
     // Behind a newer snapshot it may be gone.
     const isJudged = () => host.isUp && disk.exists(path) && !this.#world.isFaulty();
     if (isJudged()) must(stats.changed > changed, `${file} has changed, and nobody says so`);
-    if (isJudged()) must(!host.snapshots.counts(file), `${file} has changed, and counts, so copies are given it`);
+    if (isJudged()) must(!host.snapshots.offers(file), `${file} has changed, and copies are given it`);
     const told = stats.changed;
     await this.#look(host);
     if (host.isUp && !this.#world.isFaulty()) must(stats.changed === told, `that ${file} has changed is told again`);

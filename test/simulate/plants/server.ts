@@ -334,10 +334,7 @@ export const SERVER_PLANTS: Plant[] = [
     [SCRUB, 'snapshotSeq(name) < seq && counts(name)', 'snapshotSeq(name) < seq && counts(name) && seq < 0'],
     [SCRUB, 'isNeeded || counts(file)', 'isNeeded'],
   ],
-  [
-    'what has changed of that is told of with each look',
-    ['src/snapshots.ts', 'void this.#refused.add(name)', 'void name'],
-  ],
+  ['what has changed of that is told of with each look', ['src/snapshots.ts', '    this.#refused.add(name);\n', '']],
   [
     'a segment in use that the disk has changed is not left for the snapshot',
     ['src/snapshots.ts', 'if (journal.end?.file !== file) request();', 'if (file) request();'],
