@@ -86,7 +86,7 @@ const AWAY_PAUSE_MS = 20;
 /** Rows that come from there in one turn once it is back. */
 const BACK_ROWS_MAX = 1000;
 /** A call that takes longer is slow, whatever comes of it, and so is its lane until one of its calls is quick. */
-const QUICK_MS = 1_000;
+const QUICK_MS = 2_000;
 /** What slow lanes may take of the places together. */
 const SLOW_SHARE = 7 / 8;
 /** Slow lanes that are remembered. */

@@ -13,7 +13,15 @@ import { join } from 'node:path';
 import { equalBytes } from '../core/bytes.ts';
 import type { Part } from '../core/dump.ts';
 import { Breaks } from './breaks.ts';
-import { type Disk, type DiskFile, renameLater, syncDirectoryLater, TEMPORARY, writeAllLater } from './disk.ts';
+import {
+  type Disk,
+  type DiskFile,
+  renameLater,
+  syncDirectoryLater,
+  TEMPORARY,
+  unlinkLater,
+  writeAllLater,
+} from './disk.ts';
 import { FileStream, gatheringBuffer } from './file-stream.ts';
 import { keepPart, keptPart, writeTemporary } from './final-parts.ts';
 import { SIGNATURE_BYTES, type VerifyHash } from './format.ts';
@@ -115,7 +123,13 @@ async function writeSnapshot(
     return { ...end, manifest, bytes: end.fileBytes + finals.bytes };
   });
   await proveFile(disk, temporary, written, options);
-  options.mustBeOurs?.();
+  try {
+    options.mustBeOurs?.();
+  } catch (error) {
+    // What others have put there stays as it is, with nothing of this one in it.
+    await unlinkLater(disk, temporary);
+    throw error;
+  }
   await renameLater(disk, temporary, join(directory, file));
   await syncDirectoryLater(disk, directory);
   const removed = await pruneSnapshots(disk, directory, written.manifest, options);

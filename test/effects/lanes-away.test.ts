@@ -39,7 +39,7 @@ test('what stands in line is not called any more where it was called off, though
 });
 
 test('a lane that waits among the slow, and whose other call was quick, waits no more', async () => {
-  const takes = [2000, 600, 0];
+  const takes = [3000, 600, 0];
   const { clock, lanes, job, network } = makeWorld(
     (url) => (url === 'other' ? taken(takes.shift()) : { status: 503, afterMs: 10_000 }),
     { inFlightMax: 32 },
@@ -47,12 +47,12 @@ test('a lane that waits among the slow, and whose other call was quick, waits no
   for (let n = 0; n < 100; n++) lanes.add(`dead ${n}`, 1, job(`dead ${n}`), `party ${n}`);
   await clock.run(100_000);
   for (const [key, ms] of [
-    ['slow', 1500],
+    ['slow', 2500],
     ['quick', 550],
     ['next', 100],
   ] as const) {
     lanes.add('other', 2, job('other', key), 'party');
     await clock.run(ms);
   }
-  expect(network.sent.filter(({ url }) => url === 'other').map(({ at }) => at)).toEqual([100_000, 101_500, 102_100]);
+  expect(network.sent.filter(({ url }) => url === 'other').map(({ at }) => at)).toEqual([100_000, 102_500, 103_100]);
 });

@@ -275,7 +275,7 @@ describe('shares', () => {
   ])(
     'parties that are all slow, and have more than goes %s, take turns: who had a place kept it',
     async (_, parallelMax) => {
-      const { clock, lanes, job, network } = makeWorld(() => taken(2_000), { inFlightMax: 8 });
+      const { clock, lanes, job, network } = makeWorld(() => taken(2_500), { inFlightMax: 8 });
       const parties = Array.from({ length: 20 }, (_, n) => `party ${n}`);
       for (const party of parties)
         for (let n = 0; n < 100; n++)

@@ -332,6 +332,9 @@ test.each(['its name', 'what it makes superfluous'])(
     }
     expect(await taken).toMatchObject({ name: 'LockLostError' });
     for (const [name, bytes] of backup) expect(Buffer.from(disk.bytesOf(path(name))).equals(bytes), name).toBe(true);
+    expect(disk.readdir(DIRECTORY).filter((name) => !name.startsWith('lock'))).toEqual(
+      backup.map(([name]) => name).sort(),
+    );
     expect(recoverFrom(disk).state.log.length).toBe(entries);
   },
 );
@@ -348,7 +351,7 @@ test('the segment in use has changed, and is none that nobody needs while the ne
   for (const text of house.told) expect(text).toContain('a start may not be able to read it');
   disk.releaseSyncs();
   await house.quiet();
-  expect(house.lost).toContain(file);
+  expect(house.lost).toEqual([file]);
 });
 
 // Its place was asked for a snapshot then, which ended the server, and with it all that had what the segment has.
