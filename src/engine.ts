@@ -152,7 +152,7 @@ export class Engine {
   /** The state has what may not be spoken of yet: the disk has not taken it, or too few copies have. */
   #isCommitting = false;
   /** The journal is written to: a frame, or the header of the next segment. Else it holds what the state does. */
-  #isWriting = false;
+  #isJournaling = false;
   /** What is on its way to the disk changes whom the server calls. */
   #changesCalled = false;
   #isTurnDue = false;
@@ -339,7 +339,7 @@ export class Engine {
 
   /** A snapshot, or the journal, is being written: a directory that is let go meanwhile would be written to afterwards. */
   get isWriting(): boolean {
-    return this.#isSnapshotting || this.#isWriting;
+    return this.#isSnapshotting || this.#isJournaling;
   }
 
   #onTheirWay(): Ticket[] {
@@ -405,7 +405,7 @@ export class Engine {
   }
 
   get #mayClear(): boolean {
-    return !this.#isCommitting && !this.#isWriting && this.#failure === null;
+    return !this.#isCommitting && !this.#isJournaling && this.#failure === null;
   }
 
   /** One batch after the other, until the disk has one, none is due or others are to have their turn. */
@@ -467,13 +467,13 @@ export class Engine {
     this.spreads.entries.add(count);
     this.#sinceSnapshot += count;
     this.#isCommitting = true;
-    this.#isWriting = true;
+    this.#isJournaling = true;
     this.#changesCalled = entries.some(changesCalled);
     this.#underway = tickets;
     this.diskWait.begin(cleared);
     journal.commit(moment, (error) => {
       const written = stopwatch();
-      this.#isWriting = false;
+      this.#isJournaling = false;
       this.diskWait.end(error === null);
       this.stats.diskMs += written - cleared;
       this.spreads.diskMs.add(written - cleared);
@@ -510,14 +510,14 @@ export class Engine {
   /** Nothing is cleared meanwhile: it would be written to the segment that is to be left. */
   #beginDue(): void {
     const done = this.#segmentDue;
-    if (done === null || this.#isWriting || this.#failure !== null) return;
+    if (done === null || this.#isJournaling || this.#failure !== null) return;
     this.#segmentDue = null;
     const { journal, stopwatch } = this.#options;
-    this.#isWriting = true;
+    this.#isJournaling = true;
     this.diskWait.begin(stopwatch());
     journal.beginSegment((error) => {
       this.diskWait.end();
-      this.#isWriting = false;
+      this.#isJournaling = false;
       if (this.#failure !== null) return;
       done(error);
       this.#betweenFrames();
@@ -570,7 +570,7 @@ export class Engine {
 
   #maybeSnapshot(): void {
     const { snapshotEvery, snapshot } = this.#options;
-    if (this.#isWriting || this.#failure !== null) return;
+    if (this.#isJournaling || this.#failure !== null) return;
     if (this.#isSnapshotting || this.#sinceSnapshot < snapshotEvery) return;
     this.#sinceSnapshot = 0;
     this.#isSnapshotting = true;

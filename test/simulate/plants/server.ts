@@ -86,8 +86,8 @@ export const SERVER_PLANTS: Plant[] = [
     'published before the sync',
     [
       ENGINE,
-      '    this.#isWriting = true;\n    this.#changesCalled',
-      '    this.#isWriting = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n    this.#changesCalled',
+      '    this.#isJournaling = true;\n    this.#changesCalled',
+      '    this.#isJournaling = true;\n    this.#options.publish(entries, this.#options.journal.position.seq + count);\n    this.#changesCalled',
     ],
     [ENGINE, '    this.#options.publish(entries, this.#options.journal.position.seq);\n', ''],
   ],
@@ -341,11 +341,15 @@ export const SERVER_PLANTS: Plant[] = [
   ],
   [
     'the next segment is begun beside a frame',
-    [ENGINE, 'done === null || this.#isWriting || this.#failure !== null', 'done === null || this.#failure !== null'],
+    [
+      ENGINE,
+      'done === null || this.#isJournaling || this.#failure !== null',
+      'done === null || this.#failure !== null',
+    ],
   ],
   [
     'frames go on while the next segment is begun',
-    [ENGINE, '    this.#isWriting = true;\n    this.diskWait.begin(stopwatch());\n', ''],
+    [ENGINE, '    this.#isJournaling = true;\n    this.diskWait.begin(stopwatch());\n', ''],
   ],
   ['the next segment counts before its header is on the device', [JOURNAL, '      await syncLater(file);\n', '']],
   [
