@@ -205,7 +205,7 @@ function* chainFrom(
     say(`{"head":"${hex(head)}","entries":[${hashes.join(',')}]}`);
   };
   // A frame at a time: there may be millions of them.
-  const steps = stepJournal(pinned, directory, start, { verifyFrame: () => null, onEntry() {}, onFrame });
+  const steps = stepJournal(pinned, directory, start, { verifyFrame: () => true, onEntry() {}, onFrame });
   for (const _ of steps) yield* pieces.splice(0);
   flush();
   yield* pieces;

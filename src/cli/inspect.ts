@@ -80,7 +80,7 @@ function printEntries(pinned: Pinned, directory: string, choice: Choice): number
   let found = 0;
   let isPast = false;
   const steps = stepJournal(pinned, directory, journalStart(pinned, directory, from), {
-    verifyFrame: () => null,
+    verifyFrame: () => true,
     onEntry(entry, _bytes, _from, _to, seq) {
       isPast = seq >= choice.to;
       if (seq < from || seq > choice.to || !choice.holds(entry)) return;
@@ -224,7 +224,7 @@ function survey(pinned: Pinned, directory: string): { held: Map<string, Held>; e
   const held = new Map<string, Held>();
   try {
     const end = readJournal(pinned, directory, journalStart(pinned, directory), {
-      verifyFrame: () => null,
+      verifyFrame: () => true,
       onEntry() {},
       onFrame({ file, seq, count }) {
         const before = held.get(basename(file)) ?? { from: seq - count + 1, to: 0, frames: 0 };

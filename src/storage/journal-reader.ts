@@ -27,6 +27,7 @@ import {
   readFrameHead,
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
+  type VerifyHash,
 } from './format.ts';
 import { type DecodeEntry, type FrameEntries, noEntries, takeEntries } from './frame-entries.ts';
 import { type AheadOptions, FramesAhead } from './frames-ahead.ts';
@@ -50,8 +51,8 @@ export interface TornTail {
 }
 
 export interface ReadOptions<E = Entry> {
-  /** Whether this is the server's signature of a frame's hash; null: do not check. */
-  verifyFrame(hash: Uint8Array, signature: Uint8Array): boolean | null;
+  /** Whether this is the server's signature of a frame's hash; who does not check it, or checks it later, says true. */
+  verifyFrame: VerifyHash;
   /** Each entry in order. bytes[from, to) are its bytes, good during the call only; `entry` may be kept. */
   onEntry(entry: E, bytes: Uint8Array, from: number, to: number, seq: number): void;
   /** After a frame's last entry. */
@@ -366,7 +367,7 @@ function prove(run: Run, path: string): void {
   if (unproven === null) return;
   run.unproven = null;
   run.isFirstProven = true;
-  if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false) return;
+  if (run.options.verifyFrame(unproven.hash, unproven.signature)) return;
   throw new DamageError(path, unproven.byte, NOT_SIGNED, 'unsigned');
 }
 

@@ -348,7 +348,7 @@ describe('books on which a server has stopped, and which have gone on since', ()
     const [first] = filesIn(directory, /^journal/);
     const after = journalStart(realDisk, directory);
     readJournal(realDisk, directory, after, {
-      verifyFrame: () => null,
+      verifyFrame: () => true,
       onEntry() {},
       onFrame: (end) => found.push(end),
     });

@@ -24,7 +24,7 @@ export function checkReplay({ disk, dice, sizes }: World, digests: Digests): Sta
 /** Whatever went with a crash, the journal has no gap: who audits the books reads it from its first segment on. */
 export function checkSegments(disk: Disk, seq: number): void {
   const { position } = readJournal(disk, DIRECTORY, journalStart(disk, DIRECTORY), {
-    verifyFrame: () => null,
+    verifyFrame: () => true,
     onEntry: () => {},
   });
   must(position.seq >= seq, `the journal ends at entry ${position.seq}, before ${seq}`);

@@ -228,8 +228,8 @@ export const SERVER_PLANTS: Plant[] = [
     'a frame need not be signed by this server',
     [
       READER,
-      'if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false) return;',
-      'if (run.options.verifyFrame(unproven.hash, unproven.signature) !== false || path.length > 0) return;',
+      'if (run.options.verifyFrame(unproven.hash, unproven.signature)) return;',
+      'if (run.options.verifyFrame(unproven.hash, unproven.signature) || path.length > 0) return;',
     ],
   ],
   [
