@@ -19,6 +19,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { FOLLOWERS_MAX } from './config.ts';
 import type { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
@@ -219,7 +220,7 @@ export class Followers {
   /** Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do, and what is to be said of it. */
   async caughtUp(): Promise<{ haveAll: boolean; text: string }> {
     for (const end = performance.now() + STOP_MS_MAX; this.#behind().length > 0 && performance.now() < end; ) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await pause(10);
     }
     const { seq } = this.#options.journal.position;
     const [behind, all] = [this.#behind(), this.#followers.size];

@@ -2,6 +2,7 @@
  * The plan: read the configuration, open the books, wire the rooms, listen; and the same backwards to stop.
  */
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type HeldBooks, hasBooks, leaveBooks, openBooks, showBooks } from './books.ts';
 import { type Config, ConfigError, configHelp, memoryNote, readConfig, readPlace, strangeVariables } from './config.ts';
 import { setServerRules } from './core/access/index.ts';
@@ -266,8 +267,7 @@ async function either(first: Promise<void>, second: () => boolean): Promise<void
   first = first.then(() => {
     isFirst = true;
   });
-  while (!isFirst && !second())
-    await Promise.race([first, new Promise((resolve) => setTimeout(resolve, STUCK_LOOK_MS))]);
+  while (!isFirst && !second()) await Promise.race([first, pause(STUCK_LOOK_MS)]);
 }
 
 /** The server's own rules. Signers and policies belong to ledgers, so these can only speak of keys. */

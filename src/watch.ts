@@ -5,6 +5,7 @@
  * alive.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from './engine.ts';
 import { prepareSchemas } from './http/schemas.ts';
 import type { Log } from './log.ts';
@@ -70,7 +71,7 @@ export function startWatch(watched: Watched, { tell, defect }: Log): () => void 
 }
 
 async function goOnScrubbing(scrub: Scrub): Promise<never> {
-  for (;;) if ((await scrub.round()) === 0) await new Promise((resolve) => setTimeout(resolve, SCRUB_PAUSE_MS).unref());
+  for (;;) if ((await scrub.round()) === 0) await sleep(SCRUB_PAUSE_MS, undefined, { ref: false });
 }
 
 /** Of all threads: the first one has no figure of its own in every Node that ayni runs on. */
@@ -91,7 +92,7 @@ function lookAt(pool: ProofPool, lock: Lock, engine: Engine): void {
 
 /** Does in small steps what the first burst, the first body of each kind, and the first snapshot would have to wait for. */
 async function prepare(pool: ProofPool): Promise<void> {
-  const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PREPARE_PAUSE_MS).unref());
+  const pause = () => sleep(PREPARE_PAUSE_MS, undefined, { ref: false });
   await pool.prepare(pause);
   await prepareSchemas(pause);
   await pause();

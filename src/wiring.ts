@@ -3,6 +3,7 @@
  * is a function given here.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { HeldBooks } from './books.ts';
 import { booksRoom, type Config } from './config.ts';
 import type { State } from './core/state.ts';
@@ -168,7 +169,7 @@ export function endProcess(pool: ProofPool, code: number): void {
 
 /** Rests that take so long together; none of them keeps the process alive. */
 function restFor(ms: number): (share: number) => Promise<void> {
-  return (share) => new Promise((resolve) => setTimeout(resolve, Math.min(share * ms, TIMER_MS_MAX)).unref());
+  return (share) => sleep(Math.min(share * ms, TIMER_MS_MAX), undefined, { ref: false });
 }
 
 /** What requests come to. Schemas are compiled here, or when they are first needed. */
