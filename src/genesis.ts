@@ -48,10 +48,10 @@ export function ledgerCommand(
 }
 
 /**
- * Makes the ledger that requests without x-ledger work in: open to everybody, or, with the base64 key of an owner, to
- * whoever signs or brings a token with that key, and to nobody else.
+ * Makes the ledger that requests without x-ledger work in. It is open to everybody where `owner` is empty, and otherwise
+ * to that base64 key alone, as a signature and as a token.
  */
-export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string, owner = ''): Promise<void> {
+export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string, owner: string): Promise<void> {
   const content = signedByServer(server, firstLedger(handle, owner), engine.now());
   const { command, seals } = ledgerCommand(engine, server, content, GRANTED);
   return new Promise((resolve, reject) => {

@@ -95,7 +95,7 @@ export async function openHouse(directory: string): Promise<House> {
       throw error;
     },
   });
-  await createDefaultLedger(engine, server, 'main');
+  await createDefaultLedger(engine, server, 'main', '');
   return { engine, state, journal, directory, server };
 }
 
