@@ -79,14 +79,8 @@ export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: St
  * Answers who sent an intent and may not read it: with what they sent, and what the server says became of it; as it came
  * where it is not for them to hear that either, which is asked when it is told.
  */
-export function sendToSender(
-  call: Call,
-  status: number,
-  row: number,
-  headers: readonly Header[],
-  isEndTold: () => boolean,
-): void {
-  sendPart(call, status, row, () => intentAsSent(call.house.state, row, isEndTold()), headers);
+export function sendToSender(call: Call, row: number, headers: readonly Header[], isEndTold: () => boolean): void {
+  sendPart(call, 201, row, () => intentAsSent(call.house.state, row, isEndTold()), headers);
 }
 
 /** Answers with a record of which not everything is told; it is looked at when it is. */

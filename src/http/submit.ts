@@ -98,7 +98,7 @@ function submit(call: Call, { submission, done, bodyText }: Write, again: () => 
       if (isRefusal(outcome)) sendRefusal(call, outcome);
       else guarded(call, () => done(outcome));
     },
-    leave: () => beginAnew(call, again, bodyText),
+    leave: () => beginAnew(call, again, bodyText === undefined ? textOf(call.body) : bodyText()),
   });
 }
 
@@ -106,9 +106,8 @@ function submit(call: Call, { submission, done, bodyText }: Write, again: () => 
  * How a request is sent back, and what it does at its next turn. Until then its body is kept as text, as those of all who
  * wait: parsed it takes ten times as much.
  */
-function beginAnew(call: Call, again: () => void, bodyText = () => textOf(call.body)): () => void {
-  const made = bodyText();
-  const text = made === null ? null : Buffer.from(made);
+function beginAnew(call: Call, again: () => void, bodyText: string | null): () => void {
+  const text = bodyText === null ? null : Buffer.from(bodyText);
   call.body = undefined;
   return () => {
     if (call.reply.aborted) return;

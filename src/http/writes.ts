@@ -200,7 +200,7 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   const tell = () => {
     const headers = preferenceApplied(wait);
     if (isAllowed(house.state, ledger, 'read', Kind.intent, row, caller)) return sendRow(call, 201, row, headers);
-    sendToSender(call, 201, row, headers, () => mayEnter(house.state, ledger, Kind.intent, row, caller));
+    sendToSender(call, row, headers, () => mayEnter(house.state, ledger, Kind.intent, row, caller));
   };
   onceFinal(call, row, entry.luid, wait, tell);
 }
