@@ -171,18 +171,7 @@ async function tryPorts({ host, port, metrics, followers }: Config): Promise<voi
 }
 
 async function openMetrics(config: Config, directory: string, running: Running, { inform }: Log): Promise<SidePort> {
-  const { engine, pool, journal, effects, followers, snapshots } = running.rooms;
-  const server = () => running.listening;
-  const watched = {
-    engine,
-    pool,
-    journal,
-    effects,
-    followers,
-    server,
-    freeBytes: () => freeBytes(directory),
-    snapshots,
-  };
+  const watched = { ...running.rooms, server: () => running.listening, freeBytes: () => freeBytes(directory) };
   const metrics = await startMetrics(readPlace(config.metrics), watched);
   inform(`Tells how it is doing at ${metrics.url}/metrics.`);
   return metrics;
