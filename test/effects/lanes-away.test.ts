@@ -1,7 +1,12 @@
-/** Lanes of whoever is away: what tells that it is back, and that nothing goes which was called off meanwhile. */
-import { expect, test } from 'vitest';
-import { hangs, makeWorld, refused, taken } from './lanes-world.ts';
+/**
+ * Lanes of whoever is away: how seldom they are asked for, what tells that it is back, and that nothing goes which was
+ * called off meanwhile.
+ */
+import { describe, expect, test } from 'vitest';
+import type { Said } from './clock.ts';
+import { hangs, makeWorld, nothingLeft, refused, taken } from './lanes-world.ts';
 
+const HOUR = 3_600_000;
 const JOBS = 40;
 
 /** So many that have all failed once, and stand in line to be tried again one by one. */
@@ -55,4 +60,84 @@ test('a lane that waits among the slow, and whose other call was quick, waits no
     await clock.run(ms);
   }
   expect(network.sent.filter(({ url }) => url === 'other').map(({ at }) => at)).toEqual([100_000, 102_500, 103_100]);
+});
+
+describe('whoever is away', () => {
+  const JOBS = 5_000;
+  const HOURS = 6;
+
+  test.each([
+    ['does not answer', (): Said => ({ error: 'connection failed: ECONNREFUSED', afterMs: 0 })],
+    ['says that it cannot now', (): Said => ({ status: 503, afterMs: 0 })],
+    ['says that it is too much', (): Said => ({ status: 429, afterMs: 0 })],
+  ])(
+    'and %s is asked now and then for all that waits, not for each of it: so many took most of a core',
+    async (_, no) => {
+      let isBack = false;
+      const { clock, lanes, job, network, settled } = makeWorld(() => (isBack ? taken() : no()));
+      for (let n = 0; n < JOBS; n++) lanes.add('x', 16, job(`${n}`));
+      await clock.run(60_000);
+      // Each is tried once, and then one of them every 20 ms.
+      expect(network.sent.length).toBeLessThanOrEqual(JOBS + 60 * 50);
+      expect(network.sent.length).toBeGreaterThan(JOBS + 50 * 50);
+      isBack = true;
+      // The next call is answered, and what was due goes at once; what was tried lately waits as long as it would have.
+      await clock.run(2_000);
+      expect(settled.length).toBeGreaterThan(JOBS / 2);
+      await clock.run(HOURS * HOUR);
+      expect(settled).toHaveLength(JOBS);
+      expect(lanes.counts()).toEqual(nothingLeft);
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  test('is asked for all of it at once where somebody says that it is back', async () => {
+    let isBack = false;
+    const { clock, lanes, job, settled } = makeWorld(() => (isBack ? taken() : refused()));
+    for (let n = 0; n < 1_000; n++) lanes.add('x', 16, job(`${n}`));
+    await clock.run(60_000);
+    isBack = true;
+    lanes.wake('x');
+    await clock.run(1_000);
+    expect(settled).toHaveLength(1_000);
+  });
+
+  test('holds up nobody else, nor does a call that is refused hold up others of its lane', async () => {
+    const { clock, lanes, job, settled } = makeWorld((url) => (url.startsWith('ok') ? taken() : refused(409)));
+    for (let n = 0; n < 1_000; n++) lanes.add('x', 16, job(`no ${n}`));
+    await clock.run(2_000);
+    for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`ok ${n}`));
+    await clock.run(1_000);
+    expect(settled).toHaveLength(100);
+    lanes.close();
+  });
+
+  test.each([
+    ['fail at once', (): Said => ({ status: 500, afterMs: 5 }), HOUR / 4, 20],
+    ['hang', (): Said => ({ error: 'timeout', afterMs: 10_000 }), 4 * HOUR, 10_020],
+  ])('does not keep what is new waiting behind thousands that %s', async (_, no, beforeMs, waitMsMax) => {
+    const { clock, lanes, job, settled } = makeWorld((url) => (url.startsWith('ok') ? taken() : no()));
+    for (let n = 0; n < JOBS; n++) lanes.add('x', 16, job(`no ${n}`));
+    await clock.run(beforeMs);
+    for (let n = 0; n < 10; n++) lanes.add('x', 16, job(`ok ${n}`));
+    await clock.run(waitMsMax);
+    expect(settled).toHaveLength(10);
+    lanes.close();
+  });
+
+  test('and whose last job is taken out leaves nothing behind', async () => {
+    const { clock, lanes, job, network } = makeWorld(() => refused());
+    for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`${n}`));
+    // Some are due by then.
+    await clock.run(1_500);
+    lanes.cancel('x');
+    await clock.run(5);
+    expect([lanes.counts(), clock.pending]).toEqual([nothingLeft, 0]);
+    for (let n = 0; n < 100; n++) lanes.add('x', 16, job(`${n}`));
+    await clock.run(1_500);
+    const { length } = network.sent;
+    lanes.close();
+    await clock.run(HOUR);
+    expect([network.sent.length, clock.pending]).toEqual([length, 0]);
+  });
 });
