@@ -30,7 +30,7 @@ const LONGEST = [
   ...['process/trouble', 'bridge/process', 'process/two-servers', 'cli/follow-disk', 'core/effort'],
   ...['cli/follow-books', 'api/door', 'bridge/two-banks', 'http/server-limits', 'api/metrics', 'core/access-memo'],
   ...['api/configuration', 'api/effect-delivery', 'api/access', 'core/found-once', 'cli/past', 'cli/backup'],
-  ...['process/read-only', 'cli/server-key', 'effects/feeds', 'cli/tools', 'proof/verify', 'cli/sign'],
+  ...['process/read-only', 'cli/server-key', 'effects/feeds-many', 'cli/tools', 'proof/verify', 'cli/sign'],
 ];
 
 class LongestFirst extends BaseSequencer {

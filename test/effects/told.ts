@@ -13,3 +13,6 @@ export function wallets(theatre: Theatre, schema: string, ...handles: string[]) 
 }
 
 export const namesIn = (calls: Made[]): string[] => calls.map(({ body }) => body.data.wallet.data.handle);
+
+/** What arrived, each once, in order of its first arrival. */
+export const heard = (theatre: Theatre): string[] => [...new Set(namesIn(theatre.at('/hook')))];
