@@ -1,5 +1,5 @@
 /** What tests of shapes ask: what is wrong with a body, and the least that each kind takes. */
-import { Kind, type KindName } from '../../src/core/kinds.ts';
+import { KINDS, Kind, type KindName } from '../../src/core/kinds.ts';
 import { compileSchemas, type Operation } from '../../src/http/schemas.ts';
 import { bodyOf, PUBLIC, TRANSFER } from './bodies.ts';
 
@@ -29,3 +29,11 @@ export function toldOf(kind: KindName, body: unknown, operation: Operation = 'cr
   return (validate(Kind[kind], operation, body) ?? []).map((error) => `${error.instancePath} ${error.keyword}`);
 }
 export const withMember = (kind: KindName, member: Record<string, unknown>) => ({ ...LEAST[kind], ...member });
+
+/** Kinds that have a handle. */
+export const names = KINDS.map((row) => row.name).filter((name) => name !== 'circle-signer');
+
+/** So many members that nobody knows. */
+export function members(count: number, path = ''): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`${path}m${i}`, 1]));
+}
