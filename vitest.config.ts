@@ -27,17 +27,11 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 const LONGEST = [
   ...['cli/send', 'cli/follow-min', 'process/faults', 'cli/follow-tls', 'cli/verify', 'golden/golden', 'cli/follow'],
   ...['api/restart', 'cli/export-checked', 'cli/export', 'proof/pool', 'engine/process', 'api/openapi'],
-  ...[
-    'process/trouble',
-    'bridge/process',
-    'process/two-servers',
-    'cli/follow-disk',
-    'core/effort',
-    'core/effort-quorums',
-  ],
+  ...['process/trouble', 'bridge/process', 'process/two-servers', 'cli/follow-disk', 'core/effort'],
   ...['cli/follow-books', 'api/door', 'bridge/two-banks', 'http/server-limits', 'api/metrics', 'core/access-memo'],
   ...['api/configuration', 'api/effect-delivery', 'api/access', 'core/found-once', 'cli/past', 'cli/backup'],
   ...['process/read-only', 'cli/server-key', 'effects/feeds-many', 'cli/tools', 'proof/verify', 'cli/sign'],
+  ...['core/effort-quorums'],
 ];
 
 class LongestFirst extends BaseSequencer {
