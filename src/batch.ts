@@ -15,14 +15,17 @@ import type { Journal } from './storage/journal.ts';
 export interface BatchOptions {
   state: State;
   journal: Journal;
-  /** Milliseconds since whenever, for how long clearing takes. */
+  /** Milliseconds from any starting point, by which clearing is timed. */
   stopwatch: () => number;
-  /** Commands of a batch, of which most come to one entry; and before them, ends of intents that have waited too long. */
+  /**
+   * Commands of a batch, most of which make one entry; and as many ends, before them, of intents that have waited too
+   * long.
+   */
   batchEntriesMax: number;
   batchBytesMax: number;
   /** After so much clearing a batch ends. */
   batchMsMax: number;
-  /** Told of what one command has met by a mistake of ours. */
+  /** Told of a defect of ours that one command has met. */
   defect: (error: Error) => void;
 }
 
@@ -46,8 +49,8 @@ export class Batch {
   }
 
   /**
-   * Brings in the ends of intents that have waited too long. However many are due at once, they take so long and half a
-   * frame at most, so that others get in beside them: returns whether the rest is due in the next.
+   * Ends intents that have waited too long. However many are due at once, they take `batchMsMax` and half a frame at
+   * most, so that commands fit in beside them. Returns whether the rest is left to the next batch.
    */
   expire(): boolean {
     const { state, journal, stopwatch, batchMsMax, batchEntriesMax, batchBytesMax } = this.#options;
@@ -78,8 +81,8 @@ export class Batch {
   }
 
   /**
-   * Deciding reads only, so a mistake of ours in it has changed nothing: whoever finds a command that throws is refused, and
-   * does not end the server for all. An assertion says that the books may be wrong: it ends the server still.
+   * Deciding only reads, so a defect of ours in it has changed nothing: the command that throws is refused, and does
+   * not end the server for all. A failed assertion says that the books may be wrong: it still ends the server.
    */
   #decide(command: Command): Entry[] | Refusal {
     try {

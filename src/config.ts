@@ -143,10 +143,11 @@ const RECORDS_BYTES_MAX = 32 * 1024 * MiB;
 const RECORDS_BYTES_MIN = 64 * MiB;
 
 /**
- * How much of this memory records, their indexes and balances may take where nobody says: the system ends a process that
- * takes more than there is, and each start after it that reads as much, and of a snapshot the longest part beside it that
- * is not final (snapshot-reader.ts). V8's own heap may take a sixth of a large machine and half of a container of a
- * few GiB (v8-heap.ts), of which open intents, that fill the records sooner, are most; everything else takes some 400 MiB.
+ * How much of this memory records, their indexes and balances may take where nobody says. The system ends a process
+ * that takes more than there is, and each later start that reads as much; beside that a start holds the longest part of
+ * the snapshot that is not final (snapshot-reader.ts). V8's own heap may take a sixth of a large machine and half of a
+ * container of a few GiB (v8-heap.ts), most of it open intents, which fill the records sooner; everything else takes
+ * some 400 MiB.
  */
 export function recordsRoom(memoryBytes: number): number {
   const room = Math.floor(((memoryBytes - 512 * MiB) * 4) / 5 / MiB) * MiB;
@@ -156,7 +157,10 @@ export function recordsRoom(memoryBytes: number): number {
 /** What a process takes before it has books, and each thread that verifies and signs. */
 const BARE_BYTES = 64 * MiB;
 const WORKER_BYTES = 32 * MiB;
-/** Books of less are none; a machine whose other bounds leave less may end the process where clients reach all of them. */
+/**
+ * With less there can be no books. A machine whose other bounds leave less may end the process once clients reach all
+ * of them.
+ */
 const BOTH_BYTES_MIN = 96 * MiB;
 const MEMORY_MIN = 512 * MiB;
 

@@ -33,7 +33,7 @@ export interface Submission {
   command: Command;
   /** Signatures to verify: rows of public 32 | digest 32 | signature 64. */
   checks: Uint8Array;
-  /** By which number the client knows each of them, where not by its place here. */
+  /** The number by which the client knows each of them, where that is not its place here. */
   places?: readonly number[] | undefined;
   /** Digest of the server's own proof, 32 bytes per seal the command lacks; empty where it needs none. */
   seals: Uint8Array;
@@ -44,8 +44,8 @@ export interface Submission {
   /** Told of these entries before, while the disk is to take them: what is made of them leaves with `answer` only. */
   ahead?: ((entries: Entry[]) => void) | undefined;
   /**
-   * It leaves before it was cleared, since it would hold up others, and waits for its ledger's turn once more: returns what
-   * is to be called then, to submit it anew with a moment of that time. Absent where it has to stay.
+   * Sends it back before it is cleared, since it would hold up others: it waits for its ledger's turn once more.
+   * Returns what is to be called then, to submit it anew with a moment of that time. Absent where it has to stay.
    */
   leave?: (() => () => void) | undefined;
 }
@@ -56,12 +56,12 @@ export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOption
   clock: () => number;
   /** After so many entries `snapshot` is called, between two frames; never again before its promise ends. */
   snapshotEvery: number;
-  /** So many of them are there already. */
+  /** How many entries have come since the last snapshot already. */
   sinceSnapshot?: number;
   snapshot: () => Promise<void>;
   /** Gives an intent of the server's own its handle, hash and signatures. */
   signIntent: (luid: string, value: Record<string, unknown>, moment: number) => OwnIntent;
-  /** Where else than on the disk it has to be what an answer speaks of; absent: nowhere. */
+  /** The copies that must have what an answer speaks of, as the disk must; absent: none. */
   copies?: Copies;
   /** For the operator. */
   tell: (text: string) => void;
@@ -73,9 +73,9 @@ export interface EngineOptions extends EntranceOptions, BatchOptions, RoomOption
 
 /** Copies of the books that answers wait for. */
 interface Copies {
-  /** Calls back, never at once where it has to wait, when what the disk has is in so many of them as have to have it. */
+  /** Calls back once enough of them have what the disk has: at once where they do, else later. */
   whenThere(done: () => void): void;
-  /** That has lasted so long by now that nobody else is to wait for it. */
+  /** They have been missing for so long that nobody else is to wait for them. */
   readonly isCutOff: boolean;
 }
 
@@ -139,7 +139,7 @@ export class Engine {
   };
   /** Of each frame: milliseconds until the disk had it, and entries. */
   readonly spreads = { diskMs: timesInMs(), entries: new Histogram(1, 15) };
-  /** For the disk to have what was handed to it. To be looked at each second. */
+  /** The wait for the disk to have what was handed to it. Its `look` is to be called each second. */
   readonly diskWait: Wait;
   readonly #options: EngineOptions;
   readonly #entrance: Entrance;
@@ -191,9 +191,9 @@ export class Engine {
   }
 
   /**
-   * Now, as the ledger counts it: whatever the clock does, never before the last entry, nor before what a command has
-   * that is on its way. What was only said, to readers and to who was refused, holds nobody: a clock that was ahead for
-   * a moment in which nothing was written would otherwise be ahead in all that comes after.
+   * Now, as the ledger counts it: whatever the clock does, never before the last entry, nor before the moment of a
+   * command on its way. Moments that were only told, to readers and with refusals, do not count: otherwise a clock that
+   * was ahead while nothing was written would put all that comes after ahead too.
    */
   now(): number {
     const now = this.#options.clock();
@@ -217,7 +217,7 @@ export class Engine {
     return this.outage ?? (this.#entrance.hasPlace(ledger) ? null : OVERLOADED);
   }
 
-  /** Why nothing at all comes in just now, nor is told that may not be on the disk; or null. */
+  /** Why nothing at all is taken in just now, nor told that may not be on the disk; or null. */
   get outage(): Refusal | null {
     if (this.#failure !== null) return STOPPING;
     return this.isCutOff ? CUT_OFF : null;
@@ -313,8 +313,8 @@ export class Engine {
   }
 
   /**
-   * Runs `work` while the state holds nothing that may not be spoken of yet: at once, or when that is so, before it changes
-   * again. Not at all once the engine has failed.
+   * Runs `work` while all that the state holds may be told: at once, or when the frame on its way is through, before
+   * the state changes again. Not at all once the engine has failed.
    */
   whenSettled(work: () => void): void {
     if (this.#failure !== null) return;
@@ -323,8 +323,8 @@ export class Engine {
   }
 
   /**
-   * Runs `work` while nobody whom the state names is to be called only later: only a frame that changes bridges or effects
-   * is waited for, as `whenSettled` waits for any. All else that a call says is read as it was right after an entry.
+   * Runs `work` while the state's bridges and effects are those on the disk: as `whenSettled`, but only a frame that
+   * changes one of these is waited for. All else that a call says is read as it was right after an entry.
    */
   whenCallable(work: () => void): void {
     if (this.#changesCalled) this.whenSettled(work);
@@ -337,7 +337,9 @@ export class Engine {
     return this.#held.length + this.#entrance.queued > 0 || this.#onTheirWay().some(isOwed);
   }
 
-  /** A snapshot, or the journal, is being written: a directory that is let go meanwhile would be written to afterwards. */
+  /**
+   * A snapshot, or the journal, is being written: if the directory were let go now, it would be written to afterwards.
+   */
   get isWriting(): boolean {
     return this.#isSnapshotting || this.#isJournaling;
   }
@@ -526,8 +528,9 @@ export class Engine {
   }
 
   /**
-   * After a batch that took long, what was let in is judged again by what this one has shown. Of a ledger whose requests
-   * are far dearer than was thought, the others would wait for all that are let in: these wait for new turns instead.
+   * After a batch that took long, what was let in is judged again by what the batch has shown. Where a ledger's
+   * requests are far dearer than was thought, all others would wait for those of them that were let in: these wait for
+   * new turns instead.
    */
   #sendBack(cleared: readonly Ticket[]): void {
     const { batchMsMax, pipelineMsMax } = this.#options;
@@ -633,7 +636,7 @@ const OVERLOADED = refuse(
   'The server has more requests waiting than it takes; try again shortly',
 );
 
-/** Where what is answered is to be, it does not come to be. Also told to who was let in before that showed. */
+/** The disk, or the copies, do not take what is to be answered. Also told to whoever was let in before that showed. */
 export const CUT_OFF = refuse(
   'api.unexpected-error',
   'The server waits for its disk, or for copies of its books, and tells nothing meanwhile; the request may or may not have been processed, try again shortly',

@@ -131,7 +131,7 @@ export class Entrance {
     return false;
   }
 
-  /** A request is on its way. Returns what clearing it will take, most likely, which is to be given back with it. */
+  /** A request is on its way. Returns what clearing it will take, most likely; `leave` has to be given the same. */
   enter(ledger: number, bytes: number): number {
     const ms = this.#clearTimes.of(ledger);
     this.#places.take(ledger, bytes);
@@ -150,7 +150,9 @@ export class Entrance {
     this.#clearTimes.learn(ledger, ms);
   }
 
-  /** These of one ledger are on their way no more, and keep their places: each of its requests takes `ms`, it has shown. */
+  /**
+   * These requests of one ledger are on their way no more, but keep their places: it has shown that each takes `ms`.
+   */
   sendBack(ledger: number, ms: number, going: readonly SentBack[]): void {
     this.#clearTimes.expect(ledger, Math.min(ms, this.#options.pipelineMsMax / LET_IN_TO_SEE));
     this.#stats.sentBack += going.length;

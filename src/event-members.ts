@@ -1,6 +1,6 @@
 /**
- * Members of events' data: what they show is made when somebody first asks for it, since of thousands of events that are
- * passed by nobody does, and kept as far as there is room.
+ * Members of events' data. What they show is made when somebody first asks for it, since thousands of events are passed
+ * over unasked; it is kept as far as there is room.
  */
 import { recordAt } from './core/past.ts';
 import type { State } from './core/state.ts';

@@ -63,7 +63,7 @@ export interface LedgerEvent {
 const FIRST_CREDIT = 2;
 
 /**
- * The entry with this sequence number, or null where nobody is told of it. For who hears of the ledger `only`, what was
+ * The entry with this sequence number, or null where nobody is told of it. Where `only` names a ledger, what was
  * written within others, which may be nearly all, is null too, unread.
  */
 export function placedAt(state: State, seq: number, only?: number): Placed | null {
@@ -92,9 +92,9 @@ const MARKED_BYTES = 512;
 const PASSED_PER_STEP = 1000;
 
 /**
- * Which entry stands at this place of the books, or last before it where none is kept there: of the hash of its beginning the
- * first eight digits. Books that have gone on from an older copy have another one there, but are soon as long. '' at their
- * beginning. In steps: there may be very many tokens behind each other.
+ * The mark of the entry at this place of the books, or of the last one before it where none is kept there: the first
+ * eight digits of the hash of its beginning. Books that have gone on from an older copy are soon as long, but have
+ * another mark there. '' at their beginning. In steps: there may be very many tokens in a row.
  */
 export function* findMark({ log, heap }: State, seq: number): Generator<undefined, string> {
   for (let end = seq; end > 0; end -= PASSED_PER_STEP) {

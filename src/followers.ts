@@ -58,7 +58,7 @@ export interface BooksListed {
 
 /** In the directory of a copy, what it is called. */
 export const COPY_NAME_FILE = 'follower';
-/** Tells who follows of a snapshot that may be new to it, beside every answer: its entry. */
+/** In every answer: the entry of the newest snapshot, which may be new to whoever follows. */
 export const SNAPSHOT_HEADER = 'ayni-snapshot';
 /** What a file is sent as; whoever gets anything else has met somebody in between. */
 export const FILE_TYPE = 'application/octet-stream';
@@ -108,15 +108,18 @@ export class Followers {
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
-  /** The entry that a copy said it has, and these books have not: what is said once may be a byte that has changed on its way. */
+  /**
+   * By copy, the entry that it said it has, and these books have not: what is said only once may be a byte that changed
+   * on its way.
+   */
   readonly #strange = new Map<string, number>();
   /** Whether that was told of one of them. */
   #hasTold = false;
   /** Whether it was told that more follow than are counted. */
   #isFull = false;
-  /** So many have to have all there is before it is spoken of. */
+  /** How many copies must have all there is before anybody is told of it. */
   #min = 0;
-  /** For copies to have what there is. */
+  /** The wait for copies to have what there is. */
   readonly wait: Wait;
   /** Who waits for that. */
   #unspoken: (() => void)[] = [];
@@ -177,8 +180,8 @@ export class Followers {
   }
 
   /**
-   * To be called each second. Where too few are there nothing more can be acknowledged, though nobody waits for that yet: a
-   * copy may have become the books elsewhere, and what is read here is of before.
+   * To be called each second. Where too few are there nothing more can be acknowledged, even if nobody waits for that
+   * yet: a copy may have become the books elsewhere, and what is read here would be out of date.
    */
   count(): void {
     if (this.#have() < this.#min) this.wait.begin(performance.now());
@@ -313,8 +316,8 @@ export class Followers {
   }
 
   /**
-   * Whether it is counted. Anybody may say that he follows: where that is so many as are counted, one that has all there is
-   * takes the place of one that has not, which gets it back the same way.
+   * Whether it is counted. Anybody may say that he follows, so there are only so many places: once they are taken, one
+   * that has all there is takes the place of one that has not, which gets it back the same way.
    */
   #hasRoom(name: string, follower: Follower): boolean {
     if (this.#followers.has(name) || this.entries.length < FOLLOWERS_MAX) return true;
@@ -361,9 +364,9 @@ export class Followers {
   }
 
   /**
-   * This server's snapshots among these names, but for those that it knows to be of no use, or to lead nowhere. What another
-   * key has signed is never removed from beside them, what is damaged not before the next one is taken, and whoever follows
-   * would be stopped by it until then.
+   * This server's snapshots among these names, but for those that it knows to be of no use, or to lead nowhere. One
+   * that another key has signed is never removed, and a damaged one not before the next is taken: until then it would
+   * stop whoever follows.
    */
   async #ownOf(names: readonly string[]): Promise<string[]> {
     const told: string[] = [];

@@ -28,14 +28,14 @@ import { endProcess, openDoor, type Rooms, wireRooms } from './wiring.ts';
 import { fitYoungGeneration, longLivedBytesMax } from './young-generation.ts';
 
 const DRAIN_MS_MAX = 10_000;
-/** Of what V8's heap may take, long heads of requests that wait may take this part. */
+/** Long heads of requests that wait may take one part in so many of V8's heap. */
 const HEADS_PART = 16;
 const STUCK_LOOK_MS = 100;
 /** The exit code of all commands whose command line cannot be used: trying again would change nothing. */
 const UNUSABLE_SETTINGS = 2;
 /**
- * Of a stop that somebody asked for. SIGHUP comes from log rotation too, which meant no stop: systemd takes 0, and the
- * signal itself, for one, and starts nothing again.
+ * Exit codes of a stop that somebody asked for. SIGHUP comes from log rotation too, which means no stop: systemd takes
+ * 0, and the signal itself, for a stop that was meant, and would not start the server again.
  */
 const STOPPED = { SIGTERM: 0, SIGINT: 0, SIGHUP: 129 };
 

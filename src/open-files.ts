@@ -14,7 +14,7 @@ const FILES_PER_CALL = 2;
 /** Of all that is left, so much is for calls; and of the connections' room so much for those that are told that there are too many. */
 const CALLS_SHARE = 1 / 4;
 const TOLD_SHARE = 1 / 5;
-/** Past the most connections there may be, at most as many again are taken, to be told so. */
+/** Past the most connections there may be, at most as many again are taken, to be told that there are too many. */
 const TAKEN_PER_CONNECTION = 2;
 const LEFT_MIN = 16;
 

@@ -41,7 +41,7 @@ const ANYTHING = /-----BEGIN ([^-]*)-----(?:[^-]|-(?!----))*-----END \1-----/g;
 /** What is left beside whole ones of one that is damaged or was cut off, be it but a hyphen; a line of hyphens may stand anywhere. */
 const NOT_WHOLE = /-----(?:BEGIN|END) |-(?:B(?:E(?:G(?:IN?)?)?)?)?$/;
 const LOOK_MS = 5_000;
-/** So long before a certificate ends that is said, and no longer than a third of the time for which it holds: some hold a day. */
+/** How long before a certificate ends that is said, but for no more than a third of its lifetime: some last a day. */
 const ENDS_SOON_MS = 14 * 24 * 3_600_000;
 const ENDS_SOON_SHARE = 1 / 3;
 
@@ -162,7 +162,7 @@ function termOf(from: string, to: string): Term {
   return { end, soon: end - Math.min(ENDS_SOON_MS, (end - begin) * ENDS_SOON_SHARE) };
 }
 
-/** That of what a peer has shown: of its certificate and those that lead to its issuer what comes first. */
+/** The term of what a peer has shown: the earliest of its certificate and those that lead to its issuer. */
 export function termOfPeer(socket: TLSSocket): Term {
   const term = { end: Number.POSITIVE_INFINITY, soon: Number.POSITIVE_INFINITY };
   const seen = new Set<string>();

@@ -119,7 +119,10 @@ interface PutBack {
   notes: string[];
 }
 
-/** Where a byte was put back, which, and no more: they are to be read again, and would be in memory twice. */
+/**
+ * The books; or, where a byte was put back, only which one: they have to be read again then, and would be in memory
+ * twice.
+ */
 function readMended(options: RecoveryOptions, before: PutBack | null): Recovered | PutBack {
   const { disk, directory, verify } = options;
   // A server that has the same file may go on writing to it: what is read here is to be what is gone on with.
@@ -215,7 +218,10 @@ function refuseOthers(directory: string, seq: number, refused: readonly RefusedS
   throw new DamageError(join(directory, other.file), 0, `${NOT_SIGNED}, nor is anything else here`, 'unsigned');
 }
 
-/** A snapshot that the system did not give leads past damage before it: what the system said is told, for nothing may be lost. */
+/**
+ * Where the system did not give a snapshot that leads past the damage, its error is told in place of the damage:
+ * perhaps nothing is lost.
+ */
 function orSystemError<T>(refused: readonly RefusedSnapshot[], { log }: State, replay: () => T): T {
   try {
     return replay();

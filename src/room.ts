@@ -1,9 +1,10 @@
 /**
- * What room the books have left, of all that would end the process where it is used up, and each start after it that
- * reads as much: the memory that is theirs, the numbers of rows, V8's own heap, in which what is no record stands, and what
- * the machine has for both. Nothing new comes in before that.
+ * What room the books have left of all that would end the process once it is used up, and each later start that reads
+ * as much: the memory for records, the numbers of rows, V8's own heap, which holds all that is no record, and what the
+ * machine has for both. Before that nothing new comes in.
  *
- * What is new is refused first, then what goes on with what is there; some is left for what the server itself has to note.
+ * What is new is refused first, then what continues something that is there; some room is left for what the server
+ * itself has to note.
  */
 import { bytesTaken, rowsTaken, type State } from './core/state.ts';
 
@@ -14,7 +15,7 @@ const KEPT_FOR_OWN = 1 / 128;
 const V8_FOR_NEW = 0.7;
 const V8_FOR_GOING_ON = 0.85;
 
-/** Until it next collects V8's heap grows by about as much beyond what lives long. */
+/** Before V8 next collects garbage its heap takes about so many times what lives long. */
 const V8_GARBAGE = 1.5;
 
 export interface RoomOptions {
@@ -28,7 +29,10 @@ export interface RoomOptions {
   bothBytesMax: number;
 }
 
-/** What there is no room for: records, any entry at all, in V8's heap what is not a record, or in the memory for either. */
+/**
+ * What there is no room for: records; any entry at all; what is no record, in V8's heap; or either, in the machine's
+ * memory.
+ */
 type Fullness = 'records' | 'entries' | 'v8' | 'memory';
 
 export class Room {

@@ -33,14 +33,14 @@ export function holdSidePort({
   });
 }
 
-/** Nobody has shown a certificate by then: he takes the place of somebody who would. */
+/** Whoever has shown no certificate by then takes the place of somebody who would. */
 const HANDSHAKE_MS_MAX = 5_000;
-/** So many may be about to show one: they take no more of the places that there are. */
+/** How many may be about to show one, so that they do not take all the places that there are. */
 const HANDSHAKES_MAX = 16;
-/** Strangers may be many. */
+/** Refusals that are told in an hour: strangers may be many. */
 const TOLD_PER_HOUR_MAX = 10;
 const HOUR_MS = 3_600_000;
-/** Of so many ends of certificates it is remembered that they were told: many more than there may be who show one at a time. */
+/** For so many certificates it is remembered that their end was told: many more than can be shown at a time. */
 const ENDS_TOLD_MAX = 1024;
 
 export interface SidePort {
@@ -216,7 +216,7 @@ function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** The same is told once an hour, and so many things in it. */
+/** Tells the same thing once an hour, and no more than so many things in that hour. */
 class Seldom {
   readonly #tell: (text: string) => void;
   readonly #told = new Set<string>();

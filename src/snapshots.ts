@@ -2,10 +2,10 @@
  * The snapshots of a running server; and where the disk has changed what a start would read, one more of them, which needs
  * nothing of that.
  *
- * What always holds: nothing is written for a snapshot while scrubbing writes, nor beside a journal that others have put in
- * the place of this one; one that was found to have changed, or cannot be gone on from, does not count as kept; as long as
- * something has changed that a start would read, memory may be all that is whole: then one that cannot be taken is told of,
- * and ends nobody.
+ * What always holds: nothing is written for a snapshot while scrubbing writes, nor beside a journal that others have
+ * put in the place of this one. A snapshot that was found to have changed, or from which no start could go on, does not
+ * count as kept. While something that a start would read has changed on the disk, memory may be all that is whole: a
+ * snapshot that cannot be taken then is told of, and does not end the process.
  */
 import { dropParts, dumpState, finalParts } from './core/dump.ts';
 import type { State } from './core/state.ts';

@@ -17,8 +17,9 @@ const CLOCK_LEAP_MS_MAX = 60_000;
 /** Looks that are due each second may lie so far apart before it is worth a word. */
 const STILL_MS_MAX = 10_000;
 /**
- * Where it stood still it computed so long, or half of the time, by its own work: between two looks there is a second's, as
- * long as none of it is in one piece, however little time a busy machine gives it.
+ * If the process computed for so long, or half of the time, while it stood still, that was its own work. Otherwise it
+ * computes for a second between two looks, as long as no piece of work is longer, however little time a busy machine
+ * gives it.
  */
 const COMPUTED_MS_MAX = 5000;
 

@@ -8,9 +8,10 @@ import { getHeapSpaceStatistics } from 'node:v8';
 import { longLivedBytesMax } from './young-generation.ts';
 
 /**
- * What lives long may take so much where caches may be as large as they say: as measured, all of them take less than a seventh
- * of that then, and of what there is where that is less. It is less than what is left between what shuts out what is new and
- * what shuts out the end of what waits (room.ts): caches that fill meanwhile do not come in between.
+ * Where what lives long may take so much, caches may be as large as they say: as measured, all of them then take less
+ * than a seventh of it. Where there is less room they take the same share. That is less than what lies between the
+ * share at which what is new is shut out and the one at which what waits cannot end (room.ts): caches that fill
+ * meanwhile do not lead from one to the other.
  */
 const ROOM_FOR_CACHES = 5.5 * 1024 * 1024 * 1024;
 /** Where so many of the open intents have come to their end since the last look, there is room again. */

@@ -35,12 +35,12 @@ import { longLivedBytesMax, youngBytesMax } from './young-generation.ts';
 const ROWS_PER_TASK_MAX = 256;
 /** A lone client's signature and ours cost less here than the trip to a worker. */
 const INLINE_ROWS_MAX = 3;
-/** After a failure, so long the clients who still wait are given to read that they do. */
+/** After a failure, how long clients who still wait have to read what they are told. */
 const FATAL_LINGER_MS = 200;
 const COPIES_LOOK_MS = 1000;
 /** A longer one Node takes for none. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** Then so many looks, one a second: where the whole process stood still no thread is late. */
+/** How many looks, one a second, threads have to end: where the whole process stood still none is late. */
 const THREADS_END_LOOKS_MAX = 5;
 
 /** All that runs behind the door. */
@@ -152,7 +152,10 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   return { state, server, sealer, journal, pool, engine, waiters, outgoing, effects, followers, snapshots };
 }
 
-/** Who has lost its copies calls nobody, whether something is on its way to them or not: one of them may have become the books. */
+/**
+ * A server that has lost its copies calls nobody, whether something is on its way to them or not: one of them may have
+ * become the books.
+ */
 function whenCopied(engine: Engine, work: () => void): void {
   if (engine.isCutOff) realTimers.after(COPIES_LOOK_MS, () => whenCopied(engine, work));
   else engine.whenSettled(work);
