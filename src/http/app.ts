@@ -63,7 +63,7 @@ interface Reading {
 /** What comes by any method but GET. */
 interface Writing {
   readonly write: Prepare;
-  /** It begins something: all else that writes brings to its end, or takes away, what is there. */
+  /** It begins something new: all else that writes continues, ends or takes away what is there. */
   readonly isNew?: true;
   /** A question that comes with a body: nothing changes. */
   readonly isAskedInBody?: true;
@@ -232,12 +232,12 @@ function serveBearer(call: Call, body: Uint8Array, token: Token | null): void {
   serve();
 }
 
-/** Where no token has the body served twice. */
+/** Whether the body may be read as a usual intent: not where a token has it served twice. */
 function takesUsual({ action, kind }: Route, token: Token | null): boolean {
   return action === 'create' && kind === Kind.intent && (token === null || token.jti === null);
 }
 
-/** Whose walks those are that are in no ledger. */
+/** In place of a ledger, for walks that are in none. */
 const NO_LEDGER = -1;
 
 /** The port opens after recovery: whoever is answered hears that it is up, unless nothing is taken in just now. */
@@ -296,7 +296,10 @@ function hashedOf({ house, request, body, usual }: Call): HashedRequest {
   return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 
-/** Whether the token alone opens the gate for what is asked: of a ledger that is not there that of the token's own. */
+/**
+ * Whether the token alone opens the gate for what is asked. For a ledger that is not there, the gate of the selected
+ * one is asked.
+ */
 function isLetIn(call: Call): boolean {
   const { house, route, ledger } = call;
   const { state } = house;

@@ -27,8 +27,8 @@ import type { Standing } from './walks.ts';
 // ---------------------------------------------------------------- events of a ledger
 
 /**
- * A sequence number; the number among the events of the entry after it from which on they were not told yet; and, in what an
- * answer gave, the mark of the last entry it told of.
+ * A position: a sequence number; perhaps, of the entry after it, the number of the first event that was not told yet;
+ * and, in what an answer gave, the mark of the last entry it told of.
  */
 export const AFTER = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([\da-f]{8}))?$/;
 
@@ -217,7 +217,7 @@ function otherBooks(after: number): string {
   return `after ${after} is of other books: these have another entry there. They went on from an older copy, so some of what was told is not in them, and some of what is in them was not told`;
 }
 
-/** Goes on with the mark of the last entry that whoever stands here was told of: of one that he stands within, some. */
+/** Goes on with the mark of the last entry of which whoever stands at this position was told anything. */
 function withMark(
   call: Call,
   seq: number,

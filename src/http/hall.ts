@@ -42,7 +42,7 @@ const BODIES_FULL = refuse(
   'api.rate-limit-exceeded',
   'Too many bodies are on their way, and this one takes longer than the others',
 );
-/** Of a body that is refused, so long is read away. */
+/** How long the rest of a refused body is read and dropped. */
 const LINGER_MS_MAX = 1000;
 /** How long the last answers may take to leave when the server closes. Idle connections use it up in vain. */
 const FLUSH_MS_MAX = 250;

@@ -61,10 +61,13 @@ interface Seen {
 }
 
 /**
- * Looks, and tells what was seen: when it is this request's turn and there is room for one as long. `see` gives null where
- * it has told why there is nothing to see; what is seen in vain is let go, and looked for again. A page of a list waits no
- * longer for its turn than a list may take, and whoever asks for one record until it comes. An answer to who has just made
- * or changed one does not stand behind those. What turns out to be long then waits for room, for as long as a list may take.
+ * Looks at what is asked for, and tells it, when it is this request's turn and there is room for an answer of that
+ * length. `see` gives null where it has told why there is nothing to see; what was seen while there was no room is let
+ * go, and looked at again. How long it waits for its turn:
+ * - a page of a list no longer than a list may take;
+ * - one record until its turn comes;
+ * - an answer to whoever has just made or changed a record does not stand behind those.
+ * A long one then waits for room, for as long as a list may take.
  */
 export function inTurn<S extends Seen>(
   call: Call,
@@ -85,9 +88,9 @@ export function inTurn<S extends Seen>(
 }
 
 /**
- * Has all parts of an answer made in their order, and goes on: a few at a time, others take their turns between where it is
- * a long one. `make` says when it is done with its few, which may be later: then it goes on as one that is made already,
- * before a crowd that asks for less, and would stand before it after every few.
+ * Makes all parts of an answer in order, a few at a time, and then goes on; where the answer is long, others take their
+ * turns in between. `make` says when its few are done, which may be later. The answer then goes on as one that is being
+ * made already, before a crowd that asks for less: otherwise that would come before it after every few.
  */
 export function inParts<P extends Seen>(
   call: Call,

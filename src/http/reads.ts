@@ -76,8 +76,8 @@ export function sendAsItWas(call: Call, row: number, hash: Uint8Array, proof: St
 }
 
 /**
- * Answers who sent an intent and may not read it: with what they sent, and what the server says became of it; as it came
- * where it is not for them to hear that either, which is asked when it is told.
+ * Answers the sender of an intent, who may not read it, with what they sent and what the server says became of it; or
+ * with the intent as it came, where they may not hear that either, which `isEndTold` is asked when the answer is made.
  */
 export function sendToSender(call: Call, row: number, headers: readonly Header[], isEndTold: () => boolean): void {
   sendPart(call, 201, row, () => intentAsSent(call.house.state, row, isEndTold()), headers);

@@ -4,10 +4,10 @@
  */
 
 /**
- * The tens that the digits of two numbers can be apart before more of them change nothing. Digits are at most 21, so below
- * two to the 70: what more tens put to a value does not bring into the unit's digits is no two and no five, and a unit
- * with so many behind its digits is above any value's but nought. A number has 632 tens in it, all of them would be most
- * of the work.
+ * How many powers of ten may lie between the digits of two numbers before more of them change nothing. The digits are
+ * at most 21, so below two to the 70. Where the value has more tens, those 70 hold every two and five that the unit's
+ * digits can have; where the unit has more, it is above any value but nought. Numbers may be 632 tens apart, and to
+ * multiply with all of them would be most of the work.
  */
 const TENS_MAX = 70;
 const TENS = Array.from({ length: TENS_MAX + 1 }, (_, i) => 10n ** BigInt(i));
