@@ -40,7 +40,7 @@ import { misfit } from './user-schemas.ts';
 /** The handle under which the server itself appears as a signer in every ledger. */
 export const SYSTEM_SIGNER = 'system';
 
-/** Status texts of one ledger, whose kinds and their statuses count each: so that it takes but a share of them from the others. */
+/** Statuses of one ledger, counted for each kind: so that it takes but a share of them from the others. */
 const VARIETY_MAX = 300;
 /** Those the interface names are there for all. */
 const OWN_STATUSES: readonly string[] = ['created', 'onboarded', 'connected', 'active'];
@@ -51,7 +51,10 @@ const ADDED_SIZE_MAX = 4 * 1024 * 1024;
  * those who are to agree one by one never could.
  */
 const AWAITED_SIZE_MAX = 2 * ADDED_SIZE_MAX;
-/** And with what those say who take back that they have agreed: each of them once, for nobody agrees any more. */
+/**
+ * And with the refusals of those who take back that they have agreed: each of them once, for nobody agrees any more by
+ * then.
+ */
 const REFUSED_SIZE_MAX = 3 * ADDED_SIZE_MAX;
 /** Of a proof that moves its intent, or is one of those it waits for, where there is no room for more. */
 const MOVING_SIZE_MAX = 4096;
@@ -172,7 +175,10 @@ function decideProof(state: State, command: ProofCommand, now: number): Entry[] 
   return filledUp(state, command, record, step !== null) ?? (step === null ? [entry] : [entry, step]);
 }
 
-/** That the ledger may not make up this status. What others have given counts for nothing: else it could ask for their words. */
+/**
+ * Refuses a status that the ledger may not make up any more. What other ledgers have given counts for nothing:
+ * otherwise it could find out which those are.
+ */
 function placeless(state: State, ledger: number, status: string): Refusal | null {
   const { statuses, counts, variety, lateVariety, ownStatuses } = state;
   const own = ownStatuses.get(ledger);
@@ -289,8 +295,8 @@ function denied(
 }
 
 /**
- * Whoever may change such records alone as pass a policy's filter makes no other of one: else a harmless record would be
- * made first, and then what may not be made.
+ * Whoever may change only records that pass a policy's filter must not turn one into a record that does not: otherwise
+ * a harmless record would be made first, and then changed into what may not be made.
  */
 function strayed(state: State, command: UpdateCommand, row: number): Refusal | null {
   const { ledger, kind, caller } = command;
@@ -298,8 +304,8 @@ function strayed(state: State, command: UpdateCommand, row: number): Refusal | n
 }
 
 /**
- * That what was sent is in already, or was: told before all that was decided since about what may come in, or whoever sends
- * a payment again for want of an answer would take it for refused.
+ * Refuses what is in already, or was. This comes before all that was decided since about what may come in: otherwise
+ * whoever sends a payment again for want of an answer would take it for refused.
  */
 function sentAgain(state: State, command: CreateCommand, handle: string, holder: number): Refusal | null {
   const isIn = holder >= 0 && equalBytes(readRow(state, holder).entry.hash, command.hash);
@@ -324,7 +330,10 @@ function duplicate(
   return refuse('record.duplicated', what, isTold ? { luid, hash: hex(hash) } : { luid });
 }
 
-/** Whoever had the default ledger's handle once that is renamed would be the default ledger of the next start. */
+/**
+ * Refuses the handle that the default ledger had before it was renamed: whoever had it would be the default ledger of
+ * the next start.
+ */
 function keptForHome({ home }: State, { kind, luid }: CreateCommand | UpdateCommand, handle: string): Refusal | null {
   if (kind !== Kind.ledger || home === null || handle !== home.handle || luid === home.luid) return null;
   return refuse('record.invalid', `The server's default ledger was ${handle}, and is looked for by that handle`);

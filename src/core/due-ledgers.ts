@@ -3,9 +3,9 @@
  * may be hundreds of thousands in which one waits. Looked at are those alone of which something has changed since they were
  * looked at last, and those whose time has come.
  *
- * What always holds: of a ledger that is not to be looked at, nothing is over before the time it is noted for, nor ever
- * where it is noted for none; what is over in one that is noted as due came in the row it is noted for, or later. Not part
- * of the books: it follows from the open intents and the ledgers' settings.
+ * What always holds: in a ledger that is not to be looked at, nothing is over before the time that is noted for it, or
+ * ever where none is noted; in one that is noted as due, what is over lies in the row that is noted for it, or a later
+ * one. Not part of the books: it follows from the open intents and the ledgers' settings.
  */
 import { LongMap, near } from '../memory/index.ts';
 

@@ -1,8 +1,8 @@
 /**
  * The history of a record: its versions, each as it was when the next one came.
  *
- * Always holds: memory is taken for the versions asked for only, however many a record has had, and of the others no more
- * is read than which they are, and what proofs gave to them that those asked for still have.
+ * Always holds: memory is taken only for the versions that are asked for, however many a record has had. Of the others
+ * no more is read than which they are, and what proofs gave to them that those asked for still have.
  */
 import { type Entry, EntryType } from './entry.ts';
 import { kindRow } from './kinds.ts';
@@ -57,7 +57,7 @@ export interface Stretch {
   max: number;
 }
 
-/** The same stretch of so many in all, the newest first, where it is given the oldest first. */
+/** A stretch that is counted from the oldest of `total`, as it is counted from the newest. */
 export function fromNewest(total: number, { skip, max }: Stretch): Stretch {
   const newer = Math.max(0, total - skip - max);
   return { order: 'newest', skip: newer, max: Math.max(0, total - skip - newer) };

@@ -77,8 +77,8 @@ export function stepByProof(
 }
 
 /**
- * Nobody who sends a proof is granted everything: whoever decides again what is in the books does not know by whom it was
- * allowed. There counts what an earlier build took for a consent, or for in time.
+ * Whether the books are being decided again: only then is everything granted to the caller, since it is not known any
+ * more by whom it was allowed. What an earlier build took for a consent, or for in time, counts then.
  */
 function isDecidedAgain({ caller }: ProofCommand): boolean {
   return caller === GRANTED;
@@ -122,8 +122,8 @@ function anew(state: State, { entry }: RecordView, { ledger, moment }: OpenInten
 }
 
 /**
- * What the intent hears by this proof of somebody it waits for: `yes`, a permission that is missing, or `no`, that one is to
- * be missing which others need no more than join; null where it is neither, nor news.
+ * What this proof says of a permission that the intent waits for: `yes` brings one that is missing; `no` takes one back
+ * that is needed beside those of the others; null: neither, or nothing new.
  */
 export function wordAwaited(
   state: State,
@@ -143,8 +143,9 @@ export function wordAwaited(
 }
 
 /**
- * Whether that may be asked of it. What one of a thread is told holds for all, so it is asked of the one that began it
- * as well: those that follow are of the server's making, and a policy may look at what they do not say.
+ * Whether the caller may command this. What one intent of a thread is told holds for all, so the right is asked for at
+ * the one that began it as well: those that follow are of the server's making, and a policy may look at what they do
+ * not say.
  */
 function isCommanded(
   state: State,
@@ -157,7 +158,7 @@ function isCommanded(
   return may(row) && (thread === '' || may(findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
 }
 
-/** The caller with the keys of those alone who ask for the intent; where nobody's word is needed, as it is. */
+/** The caller with the keys of those alone who ask for the intent; where nobody's permission is needed, as it is. */
 function willingOf(state: State, ledger: number, caller: Caller, proofs: readonly StoredProof[]): Caller {
   if (isGrantedAll(state, ledger, caller)) return caller;
   const willing = willingIn(proofs);
@@ -320,7 +321,7 @@ function isManualThread(state: State, record: RecordView, { ledger, thread }: Op
   return isManual(thread === '' ? record : readRow(state, findLuid(state, ledger, Kind.intent, luidOfThread(thread))));
 }
 
-/** Whether the intent rests at prepared until somebody's word. */
+/** Whether the intent rests at prepared until somebody commits or aborts it. */
 export function isManual({ entry }: Version): boolean {
   const { config } = dataOf(entry) as { config?: { commit?: unknown } };
   return config?.commit === 'manual';

@@ -54,7 +54,7 @@ export const ACCESS_ACTIONS = [
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
 
 export const ACTION_NUMBERS: ReadonlyMap<string, number> = new Map(ACCESS_ACTIONS.map((action, i) => [action, i]));
-/** The mask of a rule that allows any, of those to come as well. */
+/** The mask of a rule that allows any action, also those that later versions add. */
 export const ALL_ACTIONS = -1;
 export const ACCESS = 0;
 export const CREATE = 1;
@@ -76,8 +76,8 @@ export function wantedMask(action: number, target: Target): number {
 }
 
 /**
- * Adding a proof has older names: what signs may be added by whoever may `sign`, and where it is an intent, by whoever may
- * `sign-intent`. A rule with such a name is about the records that are signed, so it may name their kind.
+ * The right to add a proof has older names: whoever may `sign` has it, and for intents whoever may `sign-intent`. A
+ * rule with such a name is about the records that are signed, so it may name their kind.
  */
 export function signMask(action: number, target: Target): number {
   if (action !== CREATE || target < PROOF_TARGET) return 0;

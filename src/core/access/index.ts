@@ -52,9 +52,10 @@ export const EVERY_ROW = -2;
  */
 export const BUDGET_MAX = 10_000_000;
 /**
- * Of that, characters of a record's rules from here on take two each: reading and compiling them takes as long as asking.
- * They are told in advance, so that what there is no effort for is not read, and by what is written alone, so that the same
- * books come to the same decision whatever is remembered. Lists of usual length take what they always took.
+ * Characters of a record's rules beyond so many take two of that each: reading and compiling them takes as long as
+ * asking. They are counted in advance, so that what there is no effort for is not read; and by what is written alone,
+ * so that the same books come to the same decision whatever is remembered. Lists of usual length take what they always
+ * took.
  */
 const USUAL_CHARS = 1024;
 const EFFORT_PER_LONG_CHAR = 2;
@@ -125,8 +126,9 @@ export function isGranted(
 }
 
 /**
- * The caller as a ledger's rules hear it. A token is for one ledger, and the record of another can be asked for beside it:
- * there it is nobody's, else whoever is shown a token for their own ledger could change its bearer's.
+ * The caller as a ledger's rules see it. A token is for one ledger, but the record of another ledger can be asked for
+ * with it. There it counts for nothing: otherwise whoever is shown a token for their own ledger could change that of
+ * its bearer.
  */
 function heardIn(state: State, home: number, target: Target, caller: Caller): Caller {
   const { bearer } = caller;
@@ -221,7 +223,7 @@ interface Where {
   readonly home: number;
   readonly row: number;
   readonly draft: Draft | null;
-  /** What is left of it for this and further questions; null where there is no such end. */
+  /** The effort that is left for this and further questions; null where it has no end. */
   readonly budget: Effort | null;
 }
 
@@ -424,8 +426,8 @@ function listText(state: State, at: number): string {
 }
 
 /**
- * Which of these actions no rule of a list speaks of that is written so. A text in it that is no action may say the same,
- * which is taken for one: then the list is compiled, and tells.
+ * Which of these actions no rule of the list with this text speaks of. Some other text in it may look like an action,
+ * and is taken for one: then the list is compiled, and that tells.
  */
 function unnamedIn(text: string, wanted: number): number {
   if (wanted === ALL_ACTIONS || text.includes('"any"') || text.includes('"policy"')) return 0;

@@ -83,7 +83,7 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
   return facts.carriers(state, epoch);
 }
 
-/** Whether any of them may: others are found with those, where their keys have one hash. */
+/** Whether any signer may carry the key: signers whose keys have the same hash are found with them. */
 export function isSomebodys(state: State, ledger: number, key: Uint8Array): boolean {
   return signersOf(state, ledger, key) !== NOBODY;
 }
@@ -149,7 +149,7 @@ export class Carrier {
 
 /** The signers of one key. */
 interface Carriers {
-  /** Those that count, who came to carry it first: of many some, of long ones those that fit. */
+  /** Those that count: the first that came to carry it, as many as there may be, and of long ones those that fit. */
   readonly counted: readonly Carrier[];
   /** The one of this handle, whether it counts or not; null where there is none. */
   named(handle: string): Carrier | null;

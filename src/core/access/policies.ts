@@ -31,8 +31,8 @@ interface PolicyJson {
 type ListJson = RuleJson | PolicyJson;
 
 /**
- * Policies that lead to one another are followed so far, so often from one of them, and so often in all for one list,
- * which grows to so many rules.
+ * How far policies that lead to one another are followed: how deep, how many visits from one of them, how many for one
+ * list, and to how many rules that may grow.
  */
 const DEPTH_MAX = 16;
 const VISITS_MAX = 1000;
@@ -66,8 +66,8 @@ export function compileList(
 }
 
 /**
- * All policies of a ledger, each for the records it speaks of. `skips` are of earlier times: policies that say nothing of
- * access, as many as there may be, are looked at once.
+ * All policies of a ledger, each for the records it speaks of. `skips` are those of earlier times: so policies that say
+ * nothing of access, however many, are looked at only once.
  */
 export function compilePolicies(state: State, ledger: number, before: Rules | null, skips: Skips): Rules {
   const builder = new ListBuilder(state, ledger, before);

@@ -125,9 +125,9 @@ const KEPT_KEY_WORDS = 16;
 const FOUND_WORDS = 16;
 
 /**
- * So many keys signed no body: they are of those who have agreed to an intent that waits, most of them strangers perhaps. They
- * would leave a share of the effort to each other that is enough for nobody, so of so many those alone are asked for of
- * whom a rule may speak.
+ * No body is signed by so many keys: they are of those who have agreed to an intent that waits, most of them strangers
+ * perhaps. Each one's share of the effort would be enough for nobody, so of so many only those are asked for of which a
+ * rule may speak.
  */
 const MANY_KEYS_MIN = 256;
 /** The effort of looking at one of them: whether it is there, and whether it owns something. */
@@ -154,7 +154,7 @@ function somebodysAmong(keys: readonly Uint8Array[], { state, ledger }: Scene): 
   return somebodys;
 }
 
-/** Of which keys some rules may speak: these, or whatever is asked for. */
+/** The keys of which some rules may speak: these, and those that are found by what the rules ask for. */
 interface Known {
   /** Whichever it is. */
   readonly isAny: boolean;
