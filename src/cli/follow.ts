@@ -48,30 +48,14 @@ const SPOILT_MAX = 5;
 
 /** Runs the command; resolves with the exit code. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = readArgs(args, { against: TEXT, tls: TEXT, once: SWITCH });
-  if (positionals.length !== 2) throw new UsageError('two of them: where the books are, and the directory of the copy');
-  const url = readUrl(positionals[0]!);
-  const directory = resolve(readFilled('the directory', positionals[1]!));
-  const key = decodePublic(values.against ?? '');
-  if (key === null) throw new UsageError("--against: the server's public key, the base64 of 32 bytes");
-  const peers = values.tls === undefined ? null : readPeers(values.tls, url);
-  const stop = new AbortController();
-  let isHungUp = false;
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.once(signal, () => {
-      isHungUp = signal === 'SIGHUP';
-      stop.abort();
-    });
-  }
-  // Else Node opens a debugger, to everybody with an account on the machine.
-  process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here.'));
+  const { url, directory, key, peers, isOnce } = readWish(args);
+  const { stop, isHungUp } = stopOnSignals();
   const failed = (error: Error): number => {
     const text = textOf(error, url, directory);
     if (text === null) throw error;
     process.stderr.write(`ayni: ${text}\n`);
     return 1;
   };
-  const isOnce = values.once === true;
   let [copy, name] = [null as Copy | null, ''];
   try {
     copy = new Copy(realDisk, directory, verifyBy(key), tell);
@@ -97,10 +81,36 @@ export async function run(args: string[]): Promise<number> {
     source.close();
   }
   tell(copy.end === null ? `${directory} is not whole yet.` : `${directory} has entries 1 to ${copy.end.seq}.`);
-  if (isHungUp) return HUNG_UP;
+  if (isHungUp()) return HUNG_UP;
   if (hasAll || !isOnce) return 0;
   process.stderr.write('ayni: ended before it had all there is\n');
   return 1;
+}
+
+function readWish(args: string[]) {
+  const { values, positionals } = readArgs(args, { against: TEXT, tls: TEXT, once: SWITCH });
+  if (positionals.length !== 2) throw new UsageError('two of them: where the books are, and the directory of the copy');
+  const url = readUrl(positionals[0]!);
+  const directory = resolve(readFilled('the directory', positionals[1]!));
+  const key = decodePublic(values.against ?? '');
+  if (key === null) throw new UsageError("--against: the server's public key, the base64 of 32 bytes");
+  const peers = values.tls === undefined ? null : readPeers(values.tls, url);
+  return { url, directory, key, peers, isOnce: values.once === true };
+}
+
+/** What the first signal to stop aborts, and whether that was SIGHUP. */
+function stopOnSignals(): { stop: AbortController; isHungUp: () => boolean } {
+  const stop = new AbortController();
+  let isHungUp = false;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      isHungUp = signal === 'SIGHUP';
+      stop.abort();
+    });
+  }
+  // Else Node opens a debugger, to everybody with an account on the machine.
+  process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here.'));
+  return { stop, isHungUp: () => isHungUp };
 }
 
 /** What an operator can do something about; null of anything else. */
@@ -164,19 +174,23 @@ class Following {
    */
   async run(isOnce: boolean): Promise<boolean> {
     try {
-      while (!this.#stop.signal.aborted) {
-        try {
-          return await this.#goOn(isOnce);
-        } catch (error) {
-          if (!this.#stop.signal.aborted) await this.#wait(error as Error);
-        }
-      }
-      return false;
+      return await this.#goOnAgain(isOnce);
     } finally {
       // What is being fetched beside may be gigabytes.
       this.#stop.abort();
       await this.#snapshots;
     }
+  }
+
+  async #goOnAgain(isOnce: boolean): Promise<boolean> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        return await this.#goOn(isOnce);
+      } catch (error) {
+        if (!this.#stop.signal.aborted) await this.#wait(error as Error);
+      }
+    }
+    return false;
   }
 
   /** Follows for as long as somebody answers; returns, once being enough, whether the copy has all there was. */
