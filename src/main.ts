@@ -15,7 +15,7 @@ import { holdPort, type Server, startServer } from './http/server.ts';
 import { SEMVER } from './http/version.ts';
 import { type Log, logAt, tell } from './log.ts';
 import { startMetrics } from './metrics.ts';
-import { filesMax, fitOpenFiles } from './open-files.ts';
+import { type Fitted, filesMax, fitOpenFiles } from './open-files.ts';
 import { PeerFiles } from './peer-tls.ts';
 import { encodeBase64 } from './proof/keys.ts';
 import { holdSidePort, type SidePort } from './side-port.ts';
@@ -66,13 +66,8 @@ async function serve(given: Config, directory: string): Promise<void> {
   // Before anything is made, or books are read for minutes: what cannot be used starts nothing.
   const rules = given.accessRules === '' ? null : serverRules(given.accessRules);
   const peers = checkFollowers(given);
-  const small = fitYoungGeneration();
-  if (small !== null) tell(small);
-  const tight = memoryNote();
-  if (tight !== null) tell(tight);
-  const { config, connectionsCutMax, note } = fitOpenFiles(given, filesMax());
+  const { config, connectionsCutMax } = fitToProcess(given);
   const log = logAt(config.logLevel);
-  if (note !== null) tell(note);
   // Known from the first moment on: to a process that does not know it, the signal is the end.
   let takeSnapshotNow = () => tell('No snapshot is taken yet: the server is still starting.');
   process.on('SIGUSR2', () => takeSnapshotNow());
@@ -124,6 +119,14 @@ async function serve(given: Config, directory: string): Promise<void> {
   if (!isReadOnly) rooms.effects.start();
   const who = whoMay(config, state);
   process.stdout.write(startLine(config, who, running.listening.port, directory, encodeBase64(server.public)));
+}
+
+/** The configuration as far as this process has memory and files for it; what it has too little of is told. */
+function fitToProcess(given: Config): Fitted {
+  for (const note of [fitYoungGeneration(), memoryNote()]) if (note !== null) tell(note);
+  const fitted = fitOpenFiles(given, filesMax());
+  if (fitted.note !== null) tell(fitted.note);
+  return fitted;
 }
 
 /** Throws where what is said of copies makes no sense. Returns how who follows is known; null: nobody is asked. */
