@@ -234,8 +234,8 @@ const CALL_BYTES_MAX = 1024 * 1024 * 1024;
 /** Opening a pipe waits for somebody at its other end, unless it is told not to; Windows has neither. */
 const AT_ONCE = fs.constants.O_NONBLOCK ?? 0;
 /**
- * What is read of a file that is written to is a new time of it each time, and Linux writes that down; whose file it is may
- * leave it out.
+ * To read a file that is being written to gives it a new time of access each time, which Linux writes down; whoever
+ * owns the file may leave that out.
  */
 const NO_READ_TIME = fs.constants.O_NOATIME ?? 0;
 const FLAGS = {
@@ -245,9 +245,10 @@ const FLAGS = {
 } as const satisfies Record<OpenMode, string | number>;
 
 /**
- * Tells whether the name of an open file leads to it. To ask what the name leads to tells the file's times, which makes the
- * next write dear (log-file.ts): so that is asked once, and again where the system has come to call the open file otherwise.
- * Of its directory, where a link or a mount puts another in its place, that tells nothing: there the lock is looked for.
+ * Tells whether the name of an open file still leads to it. To ask what the name leads to also tells the file's times,
+ * which makes the next write dear (log-file.ts): so that is asked once, and again only where the system has come to
+ * call the open file by another name. Where a link or a mount puts another directory in the place of its own, this does
+ * not show: there the lock is looked for.
  */
 function watchPlace(fd: number, path: string): () => boolean {
   let own: string | null = null;
@@ -507,8 +508,8 @@ function notUtf8(path: string): Error {
 }
 
 /**
- * An empty directory may be one that was made a moment ago, by a process that ended before its name was on the device, or
- * was told that it is not. Who may not see to that has not made it.
+ * Has the name of an empty directory on the device: it may have been made a moment ago, by a process that ended before
+ * that was so, or was told that it is not. Who may not see to that has not made it.
  */
 function syncName(path: string): void {
   try {

@@ -182,8 +182,9 @@ function* stepSegments<E>(
 }
 
 /**
- * Where the first that is needed begins right behind `seq`, the one before is not read. It may have changed, or be gone, but it
- * has no entry that comes after: that was acknowledged, and this segment, or the header that is all of it, stands for another.
+ * Where the first segment that is needed begins right behind `seq`, the one before is not read: it may have changed, or
+ * be gone. But a whole frame in it behind `seq` is damage: that was acknowledged, and the segment that is read, a
+ * header alone perhaps, would hide it.
  */
 function mustHideNothing(disk: Disk, directory: string, first: SegmentFile, seq: number): void {
   const before = listSegments(disk, directory).findLast(({ file }) => file < first.file);
@@ -423,8 +424,8 @@ function handOn<E>(run: Run<E>, path: string, bytes: Buffer, from: number): void
 }
 
 /**
- * No whole frame at `at`. Zeros up to the end are room for frames to come, in any segment. Else it is a torn tail where
- * nothing whole comes after, and none was begun that is not the next one, and damage where something does.
+ * There is no whole frame at `at`. Zeros up to the end are room for frames to come, in any segment. Else it is a torn
+ * tail where no whole frame comes after, and no later one was begun there; otherwise it is damage.
  */
 function tear(run: Run, segment: SegmentFile, at: number, isLast: boolean): void {
   const path = join(run.directory, segment.file);

@@ -377,7 +377,10 @@ export class Journal {
     });
   }
 
-  /** What was written counts where whoever looks for the file by its name finds this one, and nobody cut it meanwhile. */
+  /**
+   * Why what was written does not count, or null: it counts where whoever looks for the file by its name finds this
+   * one, and nobody cut it meanwhile.
+   */
   #leave(): Error | null {
     const file = this.#file!;
     try {

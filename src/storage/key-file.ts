@@ -18,7 +18,10 @@ const KEY_BYTES = 32;
 export const KEY_FILE_BYTES_MAX = 4096;
 /** Rights of group and others. */
 const OTHERS = 0o077;
-/** Of root's file a group may be let read it: that is how a secret is handed to whom it is for, and PostgreSQL takes one so. */
+/**
+ * What others must not do with a file of root's. Its group may read it: that is how a secret is handed to whom it is
+ * for, and PostgreSQL takes one so.
+ */
 const OTHERS_OF_ROOTS = 0o037;
 
 export interface KeyPair {

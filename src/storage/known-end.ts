@@ -43,8 +43,8 @@ export function readKnownEnd(disk: Disk, directory: string, verify: VerifyHash):
 }
 
 /**
- * What is wrong with books that were read so far, by what was noted; null where nothing is, or a byte of the last frame has
- * changed, which can be put back.
+ * What is wrong, by that note, with books that were found to end here; null where nothing is, or where only a byte of
+ * the last frame has changed, which can be put back.
  */
 export function endDamage(
   disk: Disk,

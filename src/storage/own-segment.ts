@@ -1,8 +1,8 @@
 /**
  * The last segment is written to in place. Where its file has another name too, as `cp -al` gives it, or the name leads
- * elsewhere, as `cp -as` has it, other books have the same file, and their lock is another: two servers would write over each
- * other's frames, and acknowledge both. They may be written to at this moment: so it is made before these are read, and has
- * what that file had at one moment, with no gap (pinned.ts).
+ * elsewhere, as `cp -as` has it, other books have the same file, and their lock is another: two servers would write
+ * over each other's frames, and acknowledge both. So before these books are read, a file of their own is made. The
+ * other books may be written to meanwhile: the new file has what theirs had at one moment, with no gap (pinned.ts).
  */
 import { join } from 'node:path';
 import { type Disk, readAll, withFile, writeAll } from './disk.ts';

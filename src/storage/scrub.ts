@@ -285,9 +285,9 @@ export class Scrub {
   }
 
   /**
-   * Somebody took it away, and may be about to put other books here: nothing is written or begun behind it, and no snapshot
-   * taken, which would be of entries that those have not. Nor does the process end for it, which has the file open, and is all
-   * that has.
+   * Whether somebody took the segment in use away, and may be about to put other books here. Then nothing is written or
+   * begun behind it, and no snapshot taken, which would be of entries that those books have not. Nor does the process
+   * end for it: it has the file open, and nobody else has it.
    */
   #isInUseGone(): boolean {
     const file = this.#options.end()?.file;
@@ -323,7 +323,10 @@ export class Scrub {
     }
   }
 
-  /** Of one that the disk does not give none: what is wrong with it is found where it is looked at, and others have to be too. */
+  /**
+   * The length of a file; 0 of one that the disk does not give: what is wrong with it is found where it is looked at,
+   * and the others have to be looked at too.
+   */
   #bytesOf(path: string): number {
     try {
       return Math.max(0, fileBytes(this.#options.disk, path));
@@ -442,7 +445,10 @@ function gapBehind(name: string, [first]: readonly Segment[]): string | null {
 
 /** Until somebody changes that. What else is not ours to read is so for the moment. */
 const NOT_ALLOWED = ['EACCES', 'EPERM'];
-/** The file system gives no blocks, or this user may not write there, or nobody may any more: whoever may read still can. */
+/**
+ * Why a file cannot be read past the cache: the file system gives no blocks, or this user may not write there, or
+ * nobody may any more. Whoever may read it still can.
+ */
 const NOT_PAST_THE_CACHE = ['EINVAL', 'EACCES', 'EPERM', 'EROFS'];
 
 /**

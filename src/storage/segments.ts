@@ -76,8 +76,8 @@ function namesIn(disk: Disk, directory: string): string[] {
 }
 
 /**
- * The segments from the one that holds entry `after.seq`, so that the chain can be followed up to it. From the next one where
- * that begins right behind it, for its header says the chain too; it may be all there is.
+ * The segments from the one on that holds entry `after.seq`, so that the chain can be followed up to it. Where the next
+ * one begins right behind that entry, from that one on: its header says the chain too, and it may be all there is.
  */
 export function neededSegments(disk: Disk, directory: string, after: JournalPosition): SegmentFile[] {
   const segments = listSegments(disk, directory);

@@ -77,7 +77,7 @@ export function listSnapshots(disk: Disk, directory: string): string[] {
 }
 
 /**
- * This user may not, or this process has no more of what it takes: that says nothing against the snapshot. Where it were
+ * What says nothing against a snapshot: this user may not read it, or this process lacks what that takes. If it were
  * passed over, a journal that begins after it would look damaged, and the next snapshot would remove it.
  */
 export const NOT_OURS_TO_READ = ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'];
