@@ -41,7 +41,10 @@ const AGAIN_MS = { first: 100, max: 1000 };
 const SNAPSHOT_AGAIN_MS = 10_000;
 /** Why it does not go on may change meanwhile; so many reasons are told. */
 const REASONS_MAX = 10;
-/** SIGHUP comes from log rotation too, which means no stop: systemd takes 0 for one, and does not start it again. */
+/**
+ * The exit code after SIGHUP, which comes from log rotation too, and means no stop then: systemd takes 0 for one that
+ * was meant, and does not start it again.
+ */
 const HUNG_UP = 129;
 /** Bytes may change on their way, but not each time. */
 const SPOILT_MAX = 5;

@@ -44,8 +44,8 @@ export const systemResolve: Resolve = (name, done) =>
   systemLookup(name, { all: true, verbatim: true }, (error, addresses) => done(error, addresses ?? []));
 
 /**
- * Addresses of a name that are called, of each family: it may have thousands, of which Node calls the next while it hears that
- * one fails, one inside the other.
+ * Addresses of a name that are called, of each family: it may have thousands, and Node calls the next while it hears
+ * that one fails, each call inside the one before.
  */
 const TRIED_MAX = 8;
 

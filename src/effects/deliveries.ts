@@ -92,7 +92,7 @@ function* newestOf(
 }
 
 /**
- * A delivery's own name: of this event to this receiver, from the second on in which there was an event. Each round of
+ * A delivery's luid: it follows from the event, the receiver, and the second in which the event happened. Each round of
  * attempts is a delivery of its own.
  */
 export function deliveryLuid(state: State, row: number, { seq, index, before }: Queued): string {

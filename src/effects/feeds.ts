@@ -158,8 +158,9 @@ export class Feeds {
   }
 
   /**
-   * Takes an entry that is on disk, with its sequence number; all of them in order. After `end`, by the timers' clock, whose
-   * events they are goes on reading: there may be a thousand entries at once, each for hundreds of effects.
+   * Takes an entry that is on disk, with its sequence number; all of them in order. Receivers that are not through with
+   * its events at `end`, by the timers' clock, go on reading the log: there may be a thousand entries at once, each for
+   * hundreds of effects.
    */
   publish(entry: Entry, seq: number, end: number): void {
     this.#seq = seq;

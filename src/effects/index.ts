@@ -20,7 +20,7 @@ export type { DeliveryView } from './deliveries.ts';
 export { Outgoing } from './outgoing.ts';
 export { realTimers, settledTimers } from './timers.ts';
 
-/** So long the events of what was written together are looked through at once: half of what clearing it may have taken. */
+/** How long the events of a batch are looked through at once: half of what clearing it may have taken. */
 const PUBLISH_MS = 5;
 
 export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes'> {

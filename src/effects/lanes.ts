@@ -572,7 +572,10 @@ function isThere(answer: Answer): boolean {
   return status === NOT_IMPLEMENTED || (status < 500 && status !== 429);
 }
 
-/** Places that a party may still take: each of them is a free one less, too. The last one is left to a party that has none. */
+/**
+ * How many places a party may still take; each is one less that is free, too. The last one is left to a party that has
+ * none.
+ */
 function roomOf({ inFlight }: Party, free: number): number {
   const room = Math.ceil((SHARE * (free - 1) - inFlight) / (SHARE + 1));
   return inFlight === 0 ? Math.max(1, room) : room;
@@ -597,8 +600,8 @@ function nextOf({ party, hungry }: Half, room: number): { lane: Lane; row: Row |
 }
 
 /**
- * Whether what the row's call takes, as far as is known, is there, without what is put by for another. A party that has none
- * on their way may always begin one.
+ * Whether there is room for the row's call, as far as its size is known, beside what is put by for another. A party
+ * that has none on their way may always begin one.
  */
 function fits({ inFlight, waiting, saved }: Party, row: Row, room: number): boolean {
   return inFlight === 0 || row.places <= (waiting?.row === row ? room : room - saved);

@@ -91,8 +91,8 @@ interface Telling {
   moment: number;
   text: string;
   /**
-   * Address of the entry that set the money aside: its bridge and ledger are called as they were then, whatever the call. A
-   * bank that knows them by these names would take no other word about what it has prepared.
+   * Address of the entry that set the money aside: every call names bridge and ledger as they were called then, since a
+   * bank that knows them by these names believes no others about what it has prepared.
    */
   held: number;
 }

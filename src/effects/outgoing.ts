@@ -60,9 +60,10 @@ const INFORMED_MAX = 64;
 /** Pieces of a body: whoever has it come byte by byte costs as much as he likes otherwise. */
 const PIECES_MAX = 1024;
 /**
- * Where a name has several addresses, one that has not taken the connection is left for the next after a share of the call,
- * or so long: a first packet that got lost is sent again after a second. By Node's own quarter of a second whoever is far
- * away, and has an address that leads nowhere from here as well (IPv6, where there is none), is never reached.
+ * Where a name has several addresses, one that has not taken the connection is left for the next after this share of
+ * the call's time, or after so long: a first packet that got lost is sent again after a second. With Node's own quarter
+ * of a second, whoever is far away and has an address as well that leads nowhere from here (IPv6, where there is none)
+ * would never be reached.
  */
 const CONNECT_SHARE = 1 / 4;
 const CONNECT_MS_MAX = 1_500;

@@ -15,8 +15,8 @@ export interface Timers {
 export type Timer = object;
 
 /**
- * Timers for what reads the state: it may be ahead of what the disk, or copies, have, and whom it names must not be called
- * then. `whenSettled` has what is due wait until that is there; called off meanwhile, it does not come.
+ * Timers for what reads the state. That may be ahead of what the disk, or copies, have, and whom it names must not be
+ * called then: `whenSettled` has what is due wait until all of it is there. What is called off meanwhile does not come.
  */
 export function settledTimers(timers: Timers, whenSettled: (work: () => void) => void): Timers {
   interface Waiting {

@@ -106,8 +106,8 @@ export class Copy {
   }
 
   /**
-   * What tells it from other copies, the same whoever keeps it going, wherever it is moved; a copy of it is none more. Written
-   * down where it has none yet.
+   * The name that tells it from other copies: the same whoever keeps it going, and wherever it is moved. A copy of the
+   * copy has the same, and does not count beside it. Made and written down where there is none yet.
    */
   name(): string {
     const path = join(this.directory, COPY_NAME_FILE);

@@ -1,7 +1,7 @@
 /**
- * The postings of an intent, which are sums, told apart again by its claims: what each claim took from a wallet or gave to
- * one. What no posting is meant by is left out: then the bookings do not come to what the postings do, which is for
- * those to find who add them up.
+ * The postings of an intent, which are sums, told apart again by its claims: what each claim took from a wallet or gave
+ * to one. A claim that no posting fits is left out: the bookings then do not add up to the postings, which whoever adds
+ * them up will find.
  */
 import {
   actionNumber,

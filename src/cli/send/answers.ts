@@ -60,8 +60,8 @@ export class AnswersFile {
   }
 
   /**
-   * Of what is settled, of this run too, those among which is the youngest: whoever has come back with older books, or with
-   * new ones, does not have that.
+   * The last answers that are settled, of this run too, so many that the youngest is among them: a server that has come
+   * back with older books, or with new ones, does not have that.
    */
   youngest(width: number): SentAnswer[] {
     return this.#witnesses.youngest(width);
