@@ -57,8 +57,8 @@ export class Balances {
   /** What prepared intents will bring, so that a maxBalance still holds when they are committed. */
   readonly #incoming: F64Field;
   /**
-   * Of slots to which prepared intents of a thread bring what others of it take on at once: how much that is, which counts
-   * as incoming no more. Nobody ever has it; but the thread ends one intent after the other, so there is room kept for it.
+   * By slot, what prepared intents of a thread bring to it that others of the thread take on at once; it counts as
+   * incoming no more. Nobody ever has it; but the thread ends one intent after the other, so room is kept for it.
    * Follows from the open intents, so it is in no dump.
    */
   readonly #passing = new LongMap<number, number>(near);

@@ -163,8 +163,8 @@ function saidOf({ added }: RecordView): Said[] {
 }
 
 /**
- * Of looking for one label in all of it: a proof may say a hundred words, and where they are that one, each time the record's
- * labels after it are looked through.
+ * The effort of looking for one label in all that was said: a proof may say a hundred words, and for each that is this
+ * label the record's labels after it are looked through.
  */
 function effortOf(said: readonly Said[], wish: Wish): number {
   let effort = 0;
@@ -176,8 +176,8 @@ function effortOf(said: readonly Said[], wish: Wish): number {
 }
 
 /**
- * Keys that wished the same since the label was last put on or taken away. Who says so of one that is on, or off, already
- * takes nobody's word away.
+ * Keys that wished the same since the label was last put on or taken away. Who wishes a label on that is on already, or
+ * off that is off, takes nobody's word away.
  */
 function keysFor(scene: ProofScene, said: readonly Said[], wish: Wish): Uint8Array[] {
   let keys: Uint8Array[] = [];

@@ -46,8 +46,8 @@ interface Line {
 type Seats = readonly Line[];
 
 /**
- * Characters of a policy's values and filter from here on take effort of their own, so many with that of one look, before
- * they are compiled: that takes as long as looking. What all policies may take together is some 800 000 so.
+ * Characters of a policy's values and filter beyond so many take effort of their own before they are compiled, so many
+ * of them as much as one look: compiling takes as long as looking. All policies together may have some 800 000 of them.
  */
 const USUAL_CHARS = 1024;
 const LONG_CHARS_PER_EFFORT = 4;
