@@ -17,10 +17,7 @@ export interface BatchOptions {
   journal: Journal;
   /** Milliseconds from any starting point, by which clearing is timed. */
   stopwatch: () => number;
-  /**
-   * Commands of a batch, most of which make one entry; and as many ends, before them, of intents that have waited too
-   * long.
-   */
+  /** Commands of a batch, most of which make one entry; and as many ends, before them, of intents that have waited too long. */
   batchEntriesMax: number;
   batchBytesMax: number;
   /** After so much clearing a batch ends. */

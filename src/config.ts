@@ -157,10 +157,7 @@ export function recordsRoom(memoryBytes: number): number {
 /** What a process takes before it has books, and each thread that verifies and signs. */
 const BARE_BYTES = 64 * MiB;
 const WORKER_BYTES = 32 * MiB;
-/**
- * With less there can be no books. A machine whose other bounds leave less may end the process once clients reach all
- * of them.
- */
+/** With less there can be no books. A machine whose other bounds leave less may end the process once clients reach all of them. */
 const BOTH_BYTES_MIN = 96 * MiB;
 const MEMORY_MIN = 512 * MiB;
 

@@ -108,10 +108,7 @@ export class Followers {
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
-  /**
-   * By copy, the entry that it said it has, and these books have not: what is said only once may be a byte that changed
-   * on its way.
-   */
+  /** By copy, the entry that it said it has, and these books have not: what is said only once may be a byte that changed on its way. */
   readonly #strange = new Map<string, number>();
   /** Whether that was told of one of them. */
   #hasTold = false;

@@ -119,10 +119,7 @@ interface PutBack {
   notes: string[];
 }
 
-/**
- * The books; or, where a byte was put back, only which one: they have to be read again then, and would be in memory
- * twice.
- */
+/** The books; or, where a byte was put back, only which one: they have to be read again then, and would be in memory twice. */
 function readMended(options: RecoveryOptions, before: PutBack | null): Recovered | PutBack {
   const { disk, directory, verify } = options;
   // A server that has the same file may go on writing to it: what is read here is to be what is gone on with.

@@ -51,10 +51,7 @@ const ADDED_SIZE_MAX = 4 * 1024 * 1024;
  * those who are to agree one by one never could.
  */
 const AWAITED_SIZE_MAX = 2 * ADDED_SIZE_MAX;
-/**
- * And with the refusals of those who take back that they have agreed: each of them once, for nobody agrees any more by
- * then.
- */
+/** And with the refusals of those who take back that they have agreed: each of them once, for nobody agrees any more by then. */
 const REFUSED_SIZE_MAX = 3 * ADDED_SIZE_MAX;
 /** Of a proof that moves its intent, or is one of those it waits for, where there is no room for more. */
 const MOVING_SIZE_MAX = 4096;
@@ -330,10 +327,7 @@ function duplicate(
   return refuse('record.duplicated', what, isTold ? { luid, hash: hex(hash) } : { luid });
 }
 
-/**
- * Refuses the handle that the default ledger had before it was renamed: whoever had it would be the default ledger of
- * the next start.
- */
+/** Refuses the handle that the default ledger had before it was renamed: whoever had it would be the default ledger of the next start. */
 function keptForHome({ home }: State, { kind, luid }: CreateCommand | UpdateCommand, handle: string): Refusal | null {
   if (kind !== Kind.ledger || home === null || handle !== home.handle || luid === home.luid) return null;
   return refuse('record.invalid', `The server's default ledger was ${handle}, and is looked for by that handle`);

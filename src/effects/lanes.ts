@@ -572,10 +572,7 @@ function isThere(answer: Answer): boolean {
   return status === NOT_IMPLEMENTED || (status < 500 && status !== 429);
 }
 
-/**
- * How many places a party may still take; each is one less that is free, too. The last one is left to a party that has
- * none.
- */
+/** How many places a party may still take; each is one less that is free, too. The last one is left to a party that has none. */
 function roomOf({ inFlight }: Party, free: number): number {
   const room = Math.ceil((SHARE * (free - 1) - inFlight) / (SHARE + 1));
   return inFlight === 0 ? Math.max(1, room) : room;

@@ -19,10 +19,7 @@ export const TOO_LONG = 'ANSWER_TOO_LONG';
 const ANSWER_READ_MAX = 128 * 1024;
 /** As so much counts what came by itself, however short: each takes its effort. */
 const READ_MIN = 128;
-/**
- * What a ticket to take a TLS session up again counts as, in bytes: servers give two, and each is more work than its
- * own bytes tell.
- */
+/** What a ticket to take a TLS session up again counts as, in bytes: servers give two, and each is more work than its own bytes tell. */
 const TICKET_COSTS = 8 * 1024;
 /** Goes on at once: some fifty of the shortest answers, a millisecond. */
 const PART_BYTES_MAX = 1024;

@@ -296,10 +296,7 @@ function hashedOf({ house, request, body, usual }: Call): HashedRequest {
   return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 
-/**
- * Whether the token alone opens the gate for what is asked. For a ledger that is not there, the gate of the selected
- * one is asked.
- */
+/** Whether the token alone opens the gate for what is asked. For a ledger that is not there, the gate of the selected one is asked. */
 function isLetIn(call: Call): boolean {
   const { house, route, ledger } = call;
   const { state } = house;

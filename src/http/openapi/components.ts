@@ -139,7 +139,8 @@ interface Written extends Schema {
 }
 
 /**
- * A schema that accepts the same, in words that other tools know: values of members by no pattern of their names, a type beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be open.
+ * A schema that accepts the same, in words that other tools know: values of members by no pattern of their names, a type
+ * beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be open.
  */
 function writtenOut(schema: Schema, names: ReadonlyMap<Schema, string>): Schema {
   const tell = (part: Schema): Schema => {
