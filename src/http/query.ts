@@ -314,13 +314,13 @@ function readValue(path: readonly string[], operator: Operator, text: string): s
   }
   if (operator === 'regex' || path[1] === 'custom') return text;
   const value = text.replaceAll(' ', '+');
-  return path[1] === 'moment' ? readMoment(value) : value;
+  return path[1] === 'moment' ? readMoment(value, operator) : value;
 }
 
 /** The last one of a year with four digits. */
 const MOMENT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
 
-function readMoment(text: string): string {
+function readMoment(text: string, operator: Operator): string {
   const isWritten = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
   const zoned = isWritten && text.includes('T') && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? `${text}Z` : text;
   // V8 takes the 30th of February for the 2nd of March.
@@ -334,5 +334,12 @@ function readMoment(text: string): string {
     throw malformed('meta.moment must be an ISO 8601 moment, or milliseconds since 1970, of 12 or 13 digits');
   // Moments are compared letter by letter, and V8 writes a year of five digits behind a sign, before all others: the end of
   // the last day that four digits can name is in such a year where the zone is one west of UTC.
-  return new Date(Math.min(moment, MOMENT_MAX)).toISOString();
+  const read = (ms: number) => new Date(Math.min(ms, MOMENT_MAX)).toISOString();
+  const [, finer = ''] = /\.\d{3}(\d*[1-9])/.exec(text) ?? [];
+  if (finer === '') return read(moment);
+  // Records carry whole milliseconds, and this lies between two of them: the later one is the first that is not before it,
+  // the earlier one the last that is not after it, and none is the same.
+  if (operator === 'gte' || operator === 'lt') return read(moment + 1);
+  if (operator === 'gt' || operator === 'lte') return read(moment);
+  return read(moment).replace('Z', `${finer}Z`);
 }

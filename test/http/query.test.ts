@@ -147,7 +147,7 @@ describe('filters, however they are spelled', () => {
     ['meta.moment.$lt=2030-01-02T03:04:05+02:00', ['meta.moment lt "2030-01-02T01:04:05.000Z"']],
     ['meta.moment.$lt=2030-01-02T03:04:05+0200', ['meta.moment lt "2030-01-02T01:04:05.000Z"']],
     ['meta.moment.$lt=2030-01-02T03:04:05-05:00', ['meta.moment lt "2030-01-02T08:04:05.000Z"']],
-    ['meta.moment.$lt=2030-01-02T03:04:05.678912345Z', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
+    ['meta.moment.$lt=2030-01-02T03:04:05.678000Z', ['meta.moment lt "2030-01-02T03:04:05.678Z"']],
     // Of a year with five digits all moments that records carry would come after it.
     ['meta.moment.$lt=9999-12-31T23:59:59-05:00', ['meta.moment lt "9999-12-31T23:59:59.999Z"']],
     ['meta.moment.$lt=9999-12-31T24:00', ['meta.moment lt "9999-12-31T23:59:59.999Z"']],
@@ -165,6 +165,27 @@ describe('filters, however they are spelled', () => {
     ['luid=x&authParams.keyPair.secret=s&foo=1&data=1&meta=2&databases.x=1', []],
   ])('%s', (query, expected) => {
     expect(told(query)).toEqual(expected);
+  });
+});
+
+describe('a moment between two milliseconds is neither of them, for records carry no other', () => {
+  test.each([
+    // What a record of 678 is: before it, not at it, not after it.
+    ['$lt', 'lt "2030-01-02T03:04:05.679Z"'],
+    ['$gte', 'gte "2030-01-02T03:04:05.679Z"'],
+    ['$lte', 'lte "2030-01-02T03:04:05.678Z"'],
+    ['$gt', 'gt "2030-01-02T03:04:05.678Z"'],
+    ['$eq', 'eq "2030-01-02T03:04:05.678900001Z"'],
+    ['$ne', 'ne "2030-01-02T03:04:05.678900001Z"'],
+    ['$in.0', 'in ["2030-01-02T03:04:05.678900001Z"]'],
+    ['$nin.0', 'nin ["2030-01-02T03:04:05.678900001Z"]'],
+  ])('%s', (operator, expected) => {
+    expect(told(`meta.moment.${operator}=2030-01-02T03:04:05.678900001Z`)).toEqual([`meta.moment ${expected}`]);
+    expect(told(`meta.moment.${operator}=2030-01-01T22:04:05.678900001-0500`)).toEqual([`meta.moment ${expected}`]);
+  });
+
+  test('the last one that four digits of a year can name stays the last', () => {
+    expect(told('meta.moment.$lt=9999-12-31T23:59:59.9999Z')).toEqual(['meta.moment lt "9999-12-31T23:59:59.999Z"']);
   });
 });
 
