@@ -17,7 +17,6 @@
  * is named but the journal's and the snapshots', never the key; nothing is changed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FOLLOWERS_MAX } from './config.ts';
@@ -249,24 +248,12 @@ export class Followers {
     const snapshots = await this.#ownOf(disk.readdir(directory));
     this.#newestSnapshot = Math.max(this.#newestSnapshot, ...snapshots.map(snapshotSeq));
     const limits = { connectionsMax: CONNECTIONS_MAX, silentMsMax: SILENT_MS_MAX };
-    const answering = new WeakMap<Socket, ServerResponse>();
     return openSidePort({ ...at, ...limits, flag: '--followers', peers, tell }, (request, response) => {
-      const { socket } = request;
-      const before = answering.get(socket);
-      answering.set(socket, response);
-      response.once('close', () => answering.get(socket) === response && answering.delete(socket));
-      const answer = () =>
-        void this.#answer(request, response).catch((error: Error) => {
-          // A file that went meanwhile, or a disk that fails: who follows asks again.
-          if (response.headersSent) response.destroy();
-          else response.writeHead(errorCode(error) === 'ENOENT' ? 404 : 500).end(error.message);
-        });
-      if (before === undefined) answer();
-      // Who asks for the next before the first is answered would have as many files open, and read, as it likes.
-      else if (!before.writableEnded) socket.destroy();
-      // Over TLS it is told later that an answer left than who has got it asks for the next. Behind the last of a connection
-      // (HTTP/1.0 may ask for more) no other gets the socket: it would never be told that it is gone.
-      else before.once('close', () => response.socket !== null && !socket.destroyed && answer());
+      void this.#answer(request, response).catch((error: Error) => {
+        // A file that went meanwhile, or a disk that fails: who follows asks again.
+        if (response.headersSent) response.destroy();
+        else response.writeHead(errorCode(error) === 'ENOENT' ? 404 : 500).end(error.message);
+      });
     });
   }
 

@@ -1,5 +1,5 @@
 /** Ports beside that of the ledgers, for whoever runs the server: HTTP, or HTTPS among peers, where the operator asked for them. */
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -67,8 +67,9 @@ interface SidePortOptions {
 /** Listens. Rejects with ListenError where the port cannot be had. */
 export function openSidePort(options: SidePortOptions, answer: RequestListener): Promise<SidePort> {
   const { host, port, flag, connectionsMax, silentMsMax = 0, peers = null, tell = () => {} } = options;
+  const answerInTurn = inTurn(answer);
   const { server, end } =
-    peers === null ? { server: createServer(answer), end() {} } : openToPeers(peers, tell, answer);
+    peers === null ? { server: createServer(answerInTurn), end() {} } : openToPeers(peers, tell, answerInTurn);
   server.maxConnections = connectionsMax;
   server.timeout = silentMsMax;
   // A stop does not wait for those who look.
@@ -87,6 +88,25 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
       });
     });
   });
+}
+
+/**
+ * Answers one request of a connection at a time. Who asks for the next before the first is answered would have as many files
+ * open, and read, as it likes, and figures made: Node hands over all that come in one piece, thousands, before it does anything else.
+ */
+function inTurn(answer: RequestListener): RequestListener {
+  const answering = new WeakMap<Socket, ServerResponse>();
+  return (request, response) => {
+    const { socket } = request;
+    const before = answering.get(socket);
+    answering.set(socket, response);
+    response.once('close', () => answering.get(socket) === response && answering.delete(socket));
+    if (before === undefined) answer(request, response);
+    else if (!before.writableEnded) socket.destroy();
+    // Over TLS it is told later that an answer left than who has got it asks for the next. Behind the last of a connection
+    // (HTTP/1.0 may ask for more) no other gets the socket: it would never be told that it is gone.
+    else before.once('close', () => response.socket !== null && !socket.destroyed && answer(request, response));
+  };
 }
 
 /** A server that hears peers alone; where others are from now on, each shows again who it is. */

@@ -386,6 +386,22 @@ describe('figures for Prometheus', () => {
     expect((await fetch(new URL('/metrics', server.url))).status).toBe(404);
   });
 
+  test('are told to a connection once at a time: who asked for them a thousand times in one piece held up all others', async () => {
+    const server = await serverOfTest({ flags: ['--metrics', '0'] });
+    const { hostname, port } = new URL(await urlOf(server));
+    const watcher = await open(hostname, Number(port));
+    let told = '';
+    watcher.on('data', (piece) => {
+      told += piece;
+    });
+    const closed = new Promise<boolean>((resolve) => watcher.once('close', () => resolve(true)));
+    watcher.write('GET /metrics HTTP/1.1\r\nhost: here\r\n\r\n'.repeat(1000));
+    await until(() => watcher.destroyed || told.split('HTTP/1.1 200').length > 2, 'an answer too many, or none');
+    expect(told.split('HTTP/1.1 200').length - 1).toBeLessThanOrEqual(1);
+    expect(await closed).toBe(true);
+    expect((await scrape(server)).get('ayni_ledgers')).toBe(1);
+  });
+
   test('do not keep the server from stopping', async () => {
     const server = await serverOfTest({ flags: ['--metrics', '0'] });
     const { hostname, port } = new URL(await urlOf(server));
