@@ -7,9 +7,9 @@
  * object at that moment and quietly drops what comes too late.
  *
  * What the native part does by itself, without asking here: malformed requests (400), too large headers
- * (431) and other HTTP versions (505) are answered with a bare status and closed; no host and more than 98
- * header lines are closed without one, but for Node 24 and newer, where they get theirs (400, 431). A header's name with
- * anything but letters, digits and hyphens in it, and a folded line, are taken for one that is still on its way. A connection
+ * (431), no host (400) and other HTTP versions (505) are answered with a bare status and closed. Built for Node 20 it takes a
+ * header's name with anything but letters, digits and hyphens in it, a folded line, more than 98 header lines and none at all
+ * for what is still on its way; for newer ones such names are good, and the others are 400 and 431. A connection
  * that is silent, or that has not sent its headers whole, for about ten seconds is closed, and so is one that
  * takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
  * answer its client has not taken whole, closes the connection: answers could change places otherwise, and pile
