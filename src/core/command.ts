@@ -58,6 +58,8 @@ export interface UpdateCommand extends CommandBase, Content {
 
 export interface DropCommand extends Omit<UpdateCommand, 'op' | 'seal'> {
   op: 'drop';
+  /** The handle in the body, if any. Absent where books are audited: older ones have drops that name another. */
+  handleSent?: string | undefined;
 }
 
 export interface ProofCommand extends CommandBase {

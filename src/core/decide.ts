@@ -134,6 +134,7 @@ function decideDrop(state: State, command: DropCommand): Entry[] | Refusal {
   const record = readRow(state, row);
   const late =
     luidMismatch(command) ??
+    handleMismatch(command, record) ??
     (isMember ? null : (parentMismatch(command.value, record) ?? inUse(state, ledger, kind, record))) ??
     replayed(state, command, command.value.handle);
   if (late !== null) return late;
@@ -384,6 +385,12 @@ function filledUp(state: State, { kind, proof }: ProofCommand, record: RecordVie
 function luidMismatch({ luid, luidSent }: UpdateCommand | DropCommand): Refusal | null {
   if (luidSent === undefined || luidSent === luid) return null;
   return refuse('record.invalid', 'The luid is not that of the record');
+}
+
+/** A change that gives another handle is no drop: whoever saw one that was refused could send it as that. */
+function handleMismatch({ handleSent }: DropCommand, record: RecordView): Refusal | null {
+  if (handleSent === undefined || handleSent === record.entry.handle) return null;
+  return refuse('record.invalid', 'The handle is not that of the record');
 }
 
 function parentMismatch(value: Record<string, unknown>, record: RecordView): Refusal | null {

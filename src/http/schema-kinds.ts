@@ -249,7 +249,7 @@ export function kindSchemas(claimsMax: number): Readonly<Record<Kind, Schema>> {
   };
 }
 
-/** data of a drop. The address says which record, so `handle` is only accepted, not needed. */
+/** data of a drop. The address says which record, so `handle` is not needed; where it is there, it is that record's. */
 export const DropData = closed({ parent: optional(Hash), handle: optional(Address) });
 
 /** data of `POST …/access/!check`. */

@@ -269,7 +269,8 @@ export function dropRecord(call: Call): Write | Refusal {
   if (isRefusal(content)) return content;
   const luid = luidOf(call);
   const shared = contentCommand(call, content, house.engine.now());
-  const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, ...shared };
+  const handleSent = content.value.handle as string | undefined;
+  const command: DropCommand = { op: 'drop', luid, luidSent: content.luid, handleSent, ...shared };
   const { checks, places } = content;
   const done = ([entry]: Entry[]) => {
     if (kind === Kind.effect && request.method === 'DELETE')

@@ -245,21 +245,26 @@ describe.each(droppable)('dropping $path', (sample: Sample) => {
     expect(list.body.data.map((one: Json) => one.luid)).not.toContain(stored.luid);
     expect((await drop(stored.data.handle, kit.dropBody(stored))).status).toBe(404);
   });
-  test.each(ways)('%s wants the current hash, the right luid, a true hash and true signatures', async (_name, drop) => {
-    const stored = await make();
-    const other = await make();
-    const good = kit.dropBody(stored);
-    const { handle } = stored.data;
-    const old = { luid: stored.luid, ...record({ parent: other.hash }, keys) };
-    expect(reasonOf(await drop(handle, old))).toEqual([422, 'crypto.parent-hash-invalid']);
-    expect((await drop(handle, { ...good, luid: other.luid })).status).toBe(422);
-    expect(reasonOf(await drop(handle, { ...good, hash: hashOf({}) }))).toEqual([422, 'crypto.hash-invalid']);
-    const forged = { ...good, meta: { proofs: [{ ...good.meta.proofs[0], public: stranger.public }] } };
-    expect(reasonOf(await drop(handle, forged))).toEqual([422, 'crypto.signature-invalid']);
-    expect((await client.get(`/${path}/${handle}`)).body).toEqual(stored);
-    const { luid: _luid, ...bare } = good;
-    expect((await drop(handle, bare)).status).toBeLessThan(300);
-  });
+  test.each(ways)(
+    '%s wants the current hash, the right luid and handle, a true hash and true signatures',
+    async (_name, drop) => {
+      const stored = await make();
+      const other = await make();
+      const good = kit.dropBody(stored);
+      const { handle } = stored.data;
+      const old = { luid: stored.luid, ...record({ parent: other.hash }, keys) };
+      expect(reasonOf(await drop(handle, old))).toEqual([422, 'crypto.parent-hash-invalid']);
+      expect((await drop(handle, { ...good, luid: other.luid })).status).toBe(422);
+      expect(reasonOf(await drop(handle, { ...good, hash: hashOf({}) }))).toEqual([422, 'crypto.hash-invalid']);
+      const renaming = { luid: stored.luid, ...record({ handle: other.data.handle, parent: stored.hash }, keys) };
+      expect(reasonOf(await drop(handle, renaming))).toEqual([422, 'record.invalid']);
+      const forged = { ...good, meta: { proofs: [{ ...good.meta.proofs[0], public: stranger.public }] } };
+      expect(reasonOf(await drop(handle, forged))).toEqual([422, 'crypto.signature-invalid']);
+      expect((await client.get(`/${path}/${handle}`)).body).toEqual(stored);
+      const bare = record({ parent: stored.hash, handle }, keys);
+      expect((await drop(handle, bare)).status).toBeLessThan(300);
+    },
+  );
 });
 
 test.each(kept)('%s cannot be dropped: 405 with Allow', async (path) => {

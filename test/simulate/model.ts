@@ -140,6 +140,7 @@ export class Model {
     if (record === null) return no('record.not-found');
     if (!this.#may(ledger, 'drop', kind, record, content, given)) return no('auth.forbidden');
     if (luidSent !== undefined && luidSent !== record.luid) return no('record.invalid');
+    if ((content.value.handle ?? record.handle) !== record.handle) return no('record.invalid');
     if (content.value.parent !== record.content.hash) return no('crypto.parent-hash-invalid');
     if (isNeeded(books, record)) return no('record.drop-rejected');
     if (books.isReplayed(ledger, kind, content.proofs)) return no('record.duplicated');

@@ -309,7 +309,8 @@ export class RecordTraffic {
     const parent = dice.chance(0.95) ? record.content.hash : 'cd'.repeat(32);
     // Nobody need sign a drop where the rules ask for nobody.
     const keys = dice.chance(0.1) ? [] : this.#clients.keys(ledger);
-    const content = contentOf({ parent }, keys, this.#clients.custom());
+    const handle = dice.chance(0.8) ? undefined : dice.chance(0.9) ? record.handle : `${record.handle}-b`;
+    const content = contentOf({ ...(handle !== undefined && { handle }), parent }, keys, this.#clients.custom());
     const id = this.#clients.idOf(record);
     const wish: Wish = { op: 'drop', ledger, kind, id, content };
     const [method, tail] = dice.chance(0.5) ? ['DELETE', ''] : ['POST', '/drop'];
