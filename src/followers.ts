@@ -120,6 +120,8 @@ export class Followers {
   /** Who waits for that. */
   #unspoken: (() => void)[] = [];
   #reading: Promise<unknown> = Promise.resolve();
+  /** Files of which an answer broke off, and why: an answer that has begun can say nothing, so the next one does. */
+  readonly #brokenOff = new Map<string, string>();
 
   constructor(options: FollowersOptions) {
     this.#options = options;
@@ -265,6 +267,9 @@ export class Followers {
     const isStrange = this.#hear(searchParams, response);
     if (name === '') return void response.end(JSON.stringify(await this.#list()));
     if (isStrange) return void response.writeHead(409).end();
+    const brokenOff = this.#brokenOff.get(name);
+    this.#brokenOff.delete(name);
+    if (brokenOff !== undefined) return void response.writeHead(500).end(brokenOff);
     const from = Number(searchParams.get('from') ?? 0);
     const to = Number(searchParams.get('to') ?? Number.MAX_SAFE_INTEGER);
     if (![from, to].every((byte) => Number.isSafeInteger(byte) && byte >= 0))
@@ -429,6 +434,9 @@ export class Followers {
         if (!response.write(piece) && !isLast && !response.destroyed) await drained(response);
       }
       response.end();
+    } catch (error) {
+      this.#brokenOff.set(name, (error as Error).message);
+      throw error;
     } finally {
       file.close();
     }

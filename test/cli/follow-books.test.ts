@@ -225,6 +225,49 @@ test.each([
   expect(differencesOf(booksIn(copy).state, house.state)).toEqual([]);
 });
 
+// Who began it was given nothing for good, and asked again and again; with --followers-min nobody was served meanwhile.
+describe('a copy can be begun of books whose disk does not give', () => {
+  const KINDS = ['the newest snapshot', 'the snapshot before it', 'a segment that no start needs'] as const;
+
+  test.each(KINDS.flatMap((which) => (['open', 'read'] as const).map((call) => [which, call] as const)))(
+    '%s, at its %s',
+    async (which, call) => {
+      const house = await lived('pruned');
+      for (let n = 0; n < 2; n++) {
+        for (let m = 0; m < 8; m++) await moves(house, `${n}-${m}`);
+        await house.takeSnapshot();
+      }
+      await moves(house, 'behind');
+      const { disk, journal } = house;
+      const named = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+      const [older, newest] = named('snapshot-') as [string, string];
+      const [spare] = named('journal-') as [string];
+      const file = { [KINDS[0]]: newest, [KINDS[1]]: older, [KINDS[2]]: spare }[which]!;
+      expect(segmentSeq(spare)).toBeLessThan(snapshotSeq(newest));
+      const path = join(DIRECTORY, file);
+      const { url } = await openTo(house);
+      // Whether a snapshot is this server's is known by then.
+      await sourceOf(url).list();
+      disk.inject({ call, path, code: 'EIO', times: Number.POSITIVE_INFINITY });
+      const [copied, told] = [new FakeDisk(1), [] as string[]];
+      const copy = new Copy(copied, COPY, verifyHash, (text) => void told.push(text));
+      const source = sourceOf(url);
+      for (let n = 0; n < 20 && copy.end === null; n++)
+        await copy.begin(source).catch((error: Error) => {
+          expect(error).toBeInstanceOf(AwayError);
+        });
+      while ((await copy.goOn(source, false)) === 'more');
+      expect(told.join()).toMatch(new RegExp(`${file} .*EIO`));
+      expect(copy.end!.seq).toBe(journal.position.seq);
+      expect(differencesOf(booksIn(copied).state, house.state)).toEqual([]);
+      // It is asked for as long as it is the newest one.
+      const later = await copy.takeSnapshots(source).catch((error: Error) => error);
+      if (which === KINDS[0]) expect(later).toBeInstanceOf(AwayError);
+      else expect(later).toEqual([]);
+    },
+  );
+});
+
 // It waited for an entry, and where answers waited for it (--followers-min) none could come.
 describe('a copy that is begun behind a journal that was left, where no entry has come yet', () => {
   const begun = async () => {

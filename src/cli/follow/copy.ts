@@ -57,13 +57,15 @@ import {
 import { pruneSnapshots } from '../../storage/snapshot-prune.ts';
 import { listSnapshots, readOutline } from '../../storage/snapshot-reader.ts';
 import { copyFrames, provenManifest, StrangeBooksError } from './incoming.ts';
-import { AwayError, type Source } from './source.ts';
+import { AwayError, NotGivenError, type Source } from './source.ts';
 
 const NAME_BYTES_MAX = 1024;
 /** What a torn tail of a copy is. The server may have acknowledged it long ago. */
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 const WENT = 'files of its books went while they were copied';
+/** What is not given may be a moment later, as where files were too many for a process; but not so often not. */
+const NOT_GIVEN_MAX = 5;
 
 /** What came of asking for more. */
 type Step = 'more' | 'nothing';
@@ -79,6 +81,8 @@ export class Copy {
   /** The last segment, held open: what is put in its place later is another. */
   #file: DiskFile | null = null;
   #newestSnapshot: number;
+  /** Segments that were not given, and how often. */
+  readonly #notGiven = new Map<string, number>();
 
   /** Takes the directory, which is made where it is not there; nobody else may write to it until `close`. */
   constructor(disk: Disk, directory: string, verify: VerifyHash, tell: (text: string) => void) {
@@ -212,17 +216,34 @@ export class Copy {
     }
     const from = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
     const fetched = segments.slice(from);
+    let lacking: Error | null = null;
     if (listSegments(this.#disk, this.directory).length > 0) {
       const isBehind = (name: string) => from === 0 || snapshotSeq(name) >= segmentSeq(fetched[0]!) - 1;
-      for (const name of snapshots.filter(isBehind)) await this.#fetchSnapshot(source, name);
+      for (const name of snapshots.filter(isBehind)) {
+        const error = await this.#fetchIfGiven(source, name);
+        if (error === null) continue;
+        lacking = error;
+        this.#tell(`${error.message}. The copy begins without it, if it can.`);
+      }
     } else await this.#fetchBare(source, fetched, snapshots.at(-1));
-    if (!this.#isWhole()) throw new AwayError(WENT);
+    if (!this.#isWhole()) throw lacking ?? new AwayError(WENT);
     this.#readEnd();
   }
 
+  /** Why the disk there does not give a snapshot, or a part of it: the one before it, and the journal, may do. */
+  async #fetchIfGiven(source: Source, name: string): Promise<NotGivenError | null> {
+    try {
+      await this.#fetchSnapshot(source, name);
+      return null;
+    } catch (error) {
+      if (error instanceof NotGivenError) return error;
+      throw error;
+    }
+  }
+
   /**
-   * Fetches them, the newest first; returns from which on. One that the disk there has changed, and the newest snapshot does
-   * without, is where the copy begins: the server may not know of it, as after a start, which reads none of it.
+   * Fetches them, the newest first; returns from which on. One that the disk there has changed, or does not give, and the
+   * newest snapshot does without, is where the copy begins: the server may not know of it, as after a start, which reads none of it.
    */
   async #fetchSegments(source: Source, segments: readonly string[], newestSnapshot: number): Promise<number> {
     for (let at = segments.length - 1; at >= 0; at--) {
@@ -234,12 +255,19 @@ export class Copy {
         const isSpare = at + 1 < segments.length && segmentSeq(segments[at + 1]!) <= newestSnapshot + 1;
         // What is here of it, or from before it, may be nowhere else any more.
         const isHere = listSegments(this.#disk, this.directory).some(({ file }) => file <= name);
-        if (!(error instanceof SpoiltFrameError) || !isSpare || isHere) throw error;
+        if (!(error instanceof SpoiltFrameError || this.#isGivenNoMore(name, error)) || !isSpare || isHere) throw error;
         this.#tell(`${name} there is not whole (${error.message}): the copy begins behind it, as a start there does.`);
         return at + 1;
       }
     }
     return 0;
+  }
+
+  #isGivenNoMore(name: string, error: unknown): error is NotGivenError {
+    if (!(error instanceof NotGivenError)) return false;
+    const times = (this.#notGiven.get(name) ?? 0) + 1;
+    this.#notGiven.set(name, times);
+    return times >= NOT_GIVEN_MAX;
   }
 
   /**

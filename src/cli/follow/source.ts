@@ -20,6 +20,11 @@ export class AwayError extends Error {
   override name = 'AwayError';
 }
 
+/** Somebody answers there, and cannot give this file: the disk does not, say. Others may be had. */
+export class NotGivenError extends AwayError {
+  override name = 'NotGivenError';
+}
+
 /** What there is of a file from the byte on that was asked for. */
 type Fetched =
   | { kind: 'bytes'; chunks: AsyncIterable<Uint8Array> }
@@ -120,11 +125,16 @@ export class Source {
     if (snapshot > this.newestSnapshot) this.newestSnapshot = snapshot;
     if (status === 200 && isFile(response)) return { kind: 'bytes', chunks };
     // Somebody in between may send pages without an end.
-    for await (const _ of chunks) break;
+    let told = '';
+    for await (const chunk of chunks) {
+      told = brief(Buffer.from(chunk).toString().trim(), REASON_CHARS_MAX);
+      break;
+    }
     if (status === 204) return { kind: 'nothing' };
     if (status === 404) return { kind: 'missing' };
     if (status === 416) return { kind: 'shorter' };
     if (status === 409) return { kind: 'strange' };
+    if (status === 500) throw new NotGivenError(`${name} cannot be had there: ${told}`);
     throw new AwayError(`it answers ${status}${status === 200 ? ', with none of its files' : ''}`);
   }
 
