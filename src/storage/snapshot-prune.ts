@@ -61,8 +61,7 @@ export async function pruneSnapshots(
     options.mustBeOurs?.();
     // It may have been found to have changed since.
     if (options.counts?.(stays) === false) return;
-    removed.push(...names);
-    for (const name of names) await unlinkLater(disk, join(directory, name));
+    for (const name of names) if (await isRemoved(disk, join(directory, name))) removed.push(name);
     if (names.length > 0) await syncDirectoryLater(disk, directory);
   };
   await remove(superfluous);
@@ -78,6 +77,17 @@ export async function pruneSnapshots(
     await remove([file]);
   }
   return removed;
+}
+
+/** Takes a file away; false where it is a directory: that is nothing of these books, though it has the name of what is. */
+async function isRemoved(disk: Disk, path: string): Promise<boolean> {
+  try {
+    await unlinkLater(disk, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EISDIR') return false;
+    throw error;
+  }
 }
 
 /**

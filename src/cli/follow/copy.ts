@@ -216,17 +216,16 @@ export class Copy {
     }
     const from = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
     const fetched = segments.slice(from);
-    let lacking: Error | null = null;
+    const lacking: NotGivenError[] = [];
     if (listSegments(this.#disk, this.directory).length > 0) {
       const isBehind = (name: string) => from === 0 || snapshotSeq(name) >= segmentSeq(fetched[0]!) - 1;
       for (const name of snapshots.filter(isBehind)) {
         const error = await this.#fetchIfGiven(source, name);
-        if (error === null) continue;
-        lacking = error;
-        this.#tell(`${error.message}. The copy begins without it, if it can.`);
+        if (error !== null) lacking.push(error);
       }
     } else await this.#fetchBare(source, fetched, snapshots.at(-1));
-    if (!this.#isWhole()) throw lacking ?? new AwayError(WENT);
+    if (!this.#isWhole()) throw lacking[0] ?? new AwayError(WENT);
+    for (const { message } of lacking) this.#tell(`${message}. The copy begins without it.`);
     this.#readEnd();
   }
 
