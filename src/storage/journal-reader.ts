@@ -27,6 +27,7 @@ import {
   readFrameHead,
   readSegmentHeader,
   SEGMENT_HEADER_BYTES,
+  segmentName,
   type VerifyHash,
 } from './format.ts';
 import { type DecodeEntry, type FrameEntries, noEntries, takeEntries } from './frame-entries.ts';
@@ -291,7 +292,7 @@ function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: bo
   const { position } = run.result;
   const skips = isFirst && segment.firstSeq <= run.after.seq;
   if (!skips && segment.firstSeq !== position.seq + 1) {
-    throw new DamageError(path, 0, `begins with entry ${segment.firstSeq} where ${position.seq + 1} belongs`);
+    throw new DamageError(path, 0, outOfPlace(segment, position.seq + 1));
   }
   const at = window.load(0, SEGMENT_HEADER_BYTES);
   const header = at === -1 ? null : readSegmentHeader(window.bytes, at, at + SEGMENT_HEADER_BYTES);
@@ -316,6 +317,13 @@ function readHeader(run: Run, segment: SegmentFile, isFirst: boolean, isLast: bo
   position.byte = SEGMENT_HEADER_BYTES;
   position.written = 0;
   return true;
+}
+
+/** This one is whole, as far as anybody knows: where there is a gap before it, something else is to be put back. */
+function outOfPlace({ firstSeq }: SegmentFile, expected: number): string {
+  const what = `begins with entry ${firstSeq} where ${expected} belongs`;
+  if (firstSeq < expected) return what;
+  return `${what}: entries up to ${firstSeq - 1} are missing, with ${segmentName(expected)}, or with the end of the segment before`;
 }
 
 /** Reads the frame at byte `at`; returns its length, or 0 where there is no whole frame. */

@@ -13,6 +13,7 @@ import {
   fillFrame,
   SEGMENT_HEADER_BYTES,
   sealFrame,
+  segmentSeq,
   writeSegmentHeader,
 } from '../../src/storage/format.ts';
 import { FrameBuffer } from '../../src/storage/frame-buffer.ts';
@@ -339,6 +340,17 @@ describe('segments', () => {
     }
   });
 
+  // Only the one behind it was named, which is whole, and was to be put back.
+  test('one missing in the middle is named, and so are the entries that are missing with it', async () => {
+    const disk = freshDisk();
+    await writeFrames(disk, [2, 1, 2, 1, 2, 2], { segmentBytesMax: 700 });
+    const [, missing, next] = disk.readdir(DIRECTORY) as [string, string, string];
+    const [from, to] = [segmentSeq(missing), segmentSeq(next) - 1];
+    disk.put(`${DIRECTORY}/${missing}`, null);
+    const what = `${next}: damaged at byte 0: begins with entry ${to + 1} where ${from} belongs: entries up to ${to} are missing, with ${missing},`;
+    expect(() => readFrames(disk)).toThrow(what);
+  });
+
   test('one under the name of another is damage', () => {
     const [first, second] = [...files.keys()];
     expect(outcome(diskWith(second!, files.get(first!)!))).toMatchObject({ file: second, byte: 0 });
@@ -364,7 +376,7 @@ describe('segments', () => {
     });
     const continues = outcome(withLast(next, next, new Uint8Array(32)));
     expect(continues).toMatchObject({ byte: 0, what: 'does not continue the frame before it' });
-    const belongs = `begins with entry ${next + 1} where ${next} belongs`;
+    const belongs = expect.stringContaining(`begins with entry ${next + 1} where ${next} belongs`);
     expect(outcome(withLast(next + 1, next + 1))).toMatchObject({ byte: 0, what: belongs });
   });
 

@@ -415,18 +415,21 @@ describe('what a new one makes superfluous', () => {
   });
 
   // A start passes it over; each snapshot after that ended the server.
-  test.each(['snapshot', 'journal'])('what is a directory in the place of a %s stays, and all else goes', async (kind) => {
-    const { disk, positions } = await withJournal();
-    for (const position of positions.slice(0, 2)) await take(disk, contentAt(position, []));
-    const name = disk.readdir(DIRECTORY).find((file) => file.startsWith(kind))!;
-    disk.inject({ call: 'unlink', path: name, code: 'EISDIR', times: Number.POSITIVE_INFINITY });
-    const removed: string[] = [];
-    for (const position of positions.slice(2)) removed.push(...(await take(disk, contentAt(position, []))).removed);
-    expect(disk.readdir(DIRECTORY)).toContain(name);
-    expect(removed).not.toContain(name);
-    expect(removed.some((file) => file.startsWith('snapshot'))).toBe(true);
-    expect(removed.some((file) => file.startsWith('journal'))).toBe(true);
-  });
+  test.each(['snapshot', 'journal'])(
+    'what is a directory in the place of a %s stays, and all else goes',
+    async (kind) => {
+      const { disk, positions } = await withJournal();
+      for (const position of positions.slice(0, 2)) await take(disk, contentAt(position, []));
+      const name = disk.readdir(DIRECTORY).find((file) => file.startsWith(kind))!;
+      disk.inject({ call: 'unlink', path: name, code: 'EISDIR', times: Number.POSITIVE_INFINITY });
+      const removed: string[] = [];
+      for (const position of positions.slice(2)) removed.push(...(await take(disk, contentAt(position, []))).removed);
+      expect(disk.readdir(DIRECTORY)).toContain(name);
+      expect(removed).not.toContain(name);
+      expect(removed.some((file) => file.startsWith('snapshot'))).toBe(true);
+      expect(removed.some((file) => file.startsWith('journal'))).toBe(true);
+    },
+  );
 
   test('a damaged one alone before it lets nothing go', async () => {
     const { disk, positions } = await withJournal();
