@@ -155,7 +155,7 @@ class Following {
   /** Why it has not gone on since it last did, as far as that was told. */
   readonly #reasons = new Set<string>();
   #againMs = AGAIN_MS.first;
-  #spoilt = { journal: 0, snapshot: 0 };
+  #spoilt = 0;
   /** Those that are being fetched, beside what goes on; when again, and whether it was told that they cannot be had. */
   #snapshots: Promise<void> | null = null;
   #snapshotsFrom = 0;
@@ -211,7 +211,7 @@ class Following {
       const asked = performance.now();
       const step = await copy.goOn(source, waits);
       this.#answered();
-      if (step === 'more') this.#spoilt.journal = 0;
+      if (step === 'more') this.#spoilt = 0;
       if (this.#failure !== null) throw this.#failure;
       if (this.#missesSnapshot()) this.#fetchSnapshots();
       if (waits && step === 'nothing') await this.#pause(asked + AGAIN_MS.first - performance.now());
@@ -248,7 +248,6 @@ class Following {
 
   async #takeSnapshots(): Promise<void> {
     for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
-    this.#spoilt.snapshot = 0;
     this.#strange.snapshot = '';
     this.#lacksSnapshots = false;
   }
@@ -286,6 +285,8 @@ class Following {
       return null;
     }
     if (!(error instanceof SpoiltFrameError)) return error;
-    return ++this.#spoilt[what] > SPOILT_MAX ? new StrangeBooksError(`${error.message}, again and again`) : null;
+    // Beside what goes on, and the server may take the next one: with answers that wait for this copy, nobody else is served.
+    if (what === 'snapshot') return null;
+    return ++this.#spoilt > SPOILT_MAX ? new StrangeBooksError(`${error.message}, again and again`) : null;
   }
 }

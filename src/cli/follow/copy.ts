@@ -64,8 +64,8 @@ const NAME_BYTES_MAX = 1024;
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 const WENT = 'files of its books went while they were copied';
-/** What is not given may be a moment later, as where files were too many for a process; but not so often not. */
-const NOT_GIVEN_MAX = 5;
+/** What does not come may a moment later, as where a byte changed on its way, or a process had too many files; not so often. */
+const FAILED_MAX = 5;
 
 /** What came of asking for more. */
 type Step = 'more' | 'nothing';
@@ -81,8 +81,8 @@ export class Copy {
   /** The last segment, held open: what is put in its place later is another. */
   #file: DiskFile | null = null;
   #newestSnapshot: number;
-  /** Segments that were not given, and how often. */
-  readonly #notGiven = new Map<string, number>();
+  /** Files that did not come though they are there, and how often. */
+  readonly #failed = new Map<string, number>();
 
   /** Takes the directory, which is made where it is not there; nobody else may write to it until `close`. */
   constructor(disk: Disk, directory: string, verify: VerifyHash, tell: (text: string) => void) {
@@ -216,11 +216,11 @@ export class Copy {
     }
     const from = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
     const fetched = segments.slice(from);
-    const lacking: NotGivenError[] = [];
+    const lacking: Error[] = [];
     if (listSegments(this.#disk, this.directory).length > 0) {
       const isBehind = (name: string) => from === 0 || snapshotSeq(name) >= segmentSeq(fetched[0]!) - 1;
       for (const name of snapshots.filter(isBehind)) {
-        const error = await this.#fetchIfGiven(source, name);
+        const error = await this.#fetchIfWhole(source, name);
         if (error !== null) lacking.push(error);
       }
     } else await this.#fetchBare(source, fetched, snapshots.at(-1));
@@ -229,13 +229,13 @@ export class Copy {
     this.#readEnd();
   }
 
-  /** Why the disk there does not give a snapshot, or a part of it: the one before it, and the journal, may do. */
-  async #fetchIfGiven(source: Source, name: string): Promise<NotGivenError | null> {
+  /** Why a snapshot cannot be had: the disk there does not give it, or has changed it. Another one, and the journal, may do. */
+  async #fetchIfWhole(source: Source, name: string): Promise<Error | null> {
     try {
       await this.#fetchSnapshot(source, name);
       return null;
     } catch (error) {
-      if (error instanceof NotGivenError) return error;
+      if (error instanceof NotGivenError || (error instanceof SpoiltFrameError && this.#failsAgain(name))) return error;
       throw error;
     }
   }
@@ -254,7 +254,12 @@ export class Copy {
         const isSpare = at + 1 < segments.length && segmentSeq(segments[at + 1]!) <= newestSnapshot + 1;
         // What is here of it, or from before it, may be nowhere else any more.
         const isHere = listSegments(this.#disk, this.directory).some(({ file }) => file <= name);
-        if (!(error instanceof SpoiltFrameError || this.#isGivenNoMore(name, error)) || !isSpare || isHere) throw error;
+        if (
+          !(error instanceof SpoiltFrameError || (error instanceof NotGivenError && this.#failsAgain(name))) ||
+          !isSpare ||
+          isHere
+        )
+          throw error;
         this.#tell(`${name} there is not whole (${error.message}): the copy begins behind it, as a start there does.`);
         return at + 1;
       }
@@ -262,11 +267,10 @@ export class Copy {
     return 0;
   }
 
-  #isGivenNoMore(name: string, error: unknown): error is NotGivenError {
-    if (!(error instanceof NotGivenError)) return false;
-    const times = (this.#notGiven.get(name) ?? 0) + 1;
-    this.#notGiven.set(name, times);
-    return times >= NOT_GIVEN_MAX;
+  #failsAgain(name: string): boolean {
+    const times = (this.#failed.get(name) ?? 0) + 1;
+    this.#failed.set(name, times);
+    return times >= FAILED_MAX;
   }
 
   /**

@@ -1,6 +1,7 @@
 /** What comes of the books from elsewhere: looked at, before anything counts of it. */
+import { basename } from 'node:path';
 import { equalBytes } from '../../core/bytes.ts';
-import type { Disk } from '../../storage/disk.ts';
+import { type Disk, TEMPORARY } from '../../storage/disk.ts';
 import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES, type VerifyHash } from '../../storage/format.ts';
 import { type FrameChain, isZeros, SpoiltFrameError, StrangeFrameError } from '../../storage/frame-chain.ts';
 import { FOOT_BYTES, type Manifest, SnapshotError } from '../../storage/snapshot-format.ts';
@@ -82,9 +83,11 @@ export async function provenManifest(disk: Disk, path: string, verify: VerifyHas
   try {
     const { manifest, foot } = readOutline(file, verify);
     if (equalBytes(await hashUpTo(file, file.size() - FOOT_BYTES), foot.hash)) return manifest;
-    throw new SpoiltFrameError(`${path} has other bytes than were signed`);
+    throw new SpoiltFrameError(`${basename(path, TEMPORARY)} there has other bytes than were signed`);
   } catch (error) {
-    throw error instanceof SnapshotError ? new SpoiltFrameError(`${path}: ${error.message}`) : error;
+    throw error instanceof SnapshotError
+      ? new SpoiltFrameError(`${basename(path, TEMPORARY)} there: ${error.message}`)
+      : error;
   } finally {
     file.close();
   }
