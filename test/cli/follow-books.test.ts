@@ -270,6 +270,29 @@ describe('a copy can be begun of books whose disk does not give', () => {
   );
 });
 
+// It was told that a snapshot there is of another history, or that one segment does not lead to the next.
+test.each([0, 1].flatMap((nth) => (['gone', 'empty'] as const).map((how) => [nth, how] as const)))(
+  'a copy can be begun of books of whose segments that no start needs number %i is %s',
+  async (nth, how) => {
+    const house = await lived('pruned');
+    for (let n = 0; n < 2; n++) {
+      for (let m = 0; m < 8; m++) await moves(house, `${n}-${m}`);
+      await house.takeSnapshot();
+    }
+    await moves(house, 'behind');
+    const { disk, journal } = house;
+    const named = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+    const spare = named('journal-').filter((name) => segmentSeq(name) < snapshotSeq(named('snapshot-').at(-1)!));
+    expect(spare.length).toBeGreaterThan(nth + 1);
+    disk.put(join(DIRECTORY, spare[nth]!), how === 'gone' ? null : Buffer.alloc(0));
+    const { url } = await openTo(house);
+    const copied = new FakeDisk(1);
+    const copy = await followOnce(copied, url);
+    expect(copy.end!.seq).toBe(journal.position.seq);
+    expect(differencesOf(booksIn(copied).state, house.state)).toEqual([]);
+  },
+);
+
 // It waited for an entry, and where answers waited for it (--followers-min) none could come.
 describe('a copy that is begun behind a journal that was left, where no entry has come yet', () => {
   const begun = async () => {

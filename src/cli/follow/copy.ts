@@ -67,6 +67,11 @@ const WENT = 'files of its books went while they were copied';
 /** What does not come may a moment later, as where a byte changed on its way, or a process had too many files; not so often. */
 const FAILED_MAX = 5;
 
+/** Between two segments there something is missing, or one of both is of another history. */
+class GapError extends StrangeBooksError {
+  override name = 'GapError';
+}
+
 /** What came of asking for more. */
 type Step = 'more' | 'nothing';
 
@@ -215,15 +220,15 @@ export class Copy {
       this.#disk.unlink(join(this.directory, file));
     }
     const from = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
-    const fetched = segments.slice(from);
     const lacking: Error[] = [];
-    if (listSegments(this.#disk, this.directory).length > 0) {
-      const isBehind = (name: string) => from === 0 || snapshotSeq(name) >= segmentSeq(fetched[0]!) - 1;
+    const [first] = listSegments(this.#disk, this.directory);
+    if (first !== undefined) {
+      const isBehind = (name: string) => snapshotSeq(name) >= first.firstSeq - 1;
       for (const name of snapshots.filter(isBehind)) {
         const error = await this.#fetchIfWhole(source, name);
         if (error !== null) lacking.push(error);
       }
-    } else await this.#fetchBare(source, fetched, snapshots.at(-1));
+    } else await this.#fetchBare(source, segments.slice(from), snapshots.at(-1));
     if (!this.#isWhole()) throw lacking[0] ?? new AwayError(WENT);
     for (const { message } of lacking) this.#tell(`${message}. The copy begins without it.`);
     this.#readEnd();
@@ -241,7 +246,7 @@ export class Copy {
   }
 
   /**
-   * Fetches them, the newest first; returns from which on. One that the disk there has changed, or does not give, and the
+   * Fetches them, the newest first; returns from which on. One that the disk there has changed, lost or does not give, and the
    * newest snapshot does without, is where the copy begins: the server may not know of it, as after a start, which reads none of it.
    */
   async #fetchSegments(source: Source, segments: readonly string[], newestSnapshot: number): Promise<number> {
@@ -254,17 +259,20 @@ export class Copy {
         const isSpare = at + 1 < segments.length && segmentSeq(segments[at + 1]!) <= newestSnapshot + 1;
         // What is here of it, or from before it, may be nowhere else any more.
         const isHere = listSegments(this.#disk, this.directory).some(({ file }) => file <= name);
-        if (
-          !(error instanceof SpoiltFrameError || (error instanceof NotGivenError && this.#failsAgain(name))) ||
-          !isSpare ||
-          isHere
-        )
-          throw error;
-        this.#tell(`${name} there is not whole (${error.message}): the copy begins behind it, as a start there does.`);
+        if (!isSpare || isHere || !this.#isNotToBeHad(name, error)) throw error;
+        this.#tell(
+          `${name} there is not whole (${(error as Error).message}): the copy begins behind it, as a start there does.`,
+        );
         return at + 1;
       }
     }
     return 0;
+  }
+
+  /** Whether an error says that what is there of a segment leads nowhere, and will not another time either. */
+  #isNotToBeHad(name: string, error: unknown): boolean {
+    if (error instanceof SpoiltFrameError || error instanceof GapError) return true;
+    return error instanceof NotGivenError && this.#failsAgain(name);
   }
 
   #failsAgain(name: string): boolean {
@@ -383,7 +391,7 @@ export class Copy {
   #checkNext(name: string, { seq, chain }: JournalPosition): void {
     const next = this.#nextOf(name);
     if (next === null || (next.firstSeq === seq + 1 && equalBytes(next.chain, chain))) return;
-    throw new StrangeBooksError(`${name} there does not lead to ${segmentName(next.firstSeq)}`);
+    throw new GapError(`${name} there does not lead to ${segmentName(next.firstSeq)}`);
   }
 
   /** Throws where the journal there does not have the last frame of this one, where this one has it: then it does not go on from it. */
