@@ -20,6 +20,7 @@ import { noteEnd } from './storage/known-end.ts';
 import { acquireLock, type Lock, NO_LOCK } from './storage/lock.ts';
 import { pin } from './storage/pinned.ts';
 import { isBooksName } from './storage/snapshot-format.ts';
+import { errorCode } from './storage/system-error.ts';
 import { cacheShare } from './v8-heap.ts';
 
 export interface HeldBooks extends Recovered {
@@ -37,7 +38,19 @@ export interface HeldBooks extends Recovered {
 /** Whether any file of books lies there that has something in it. Of a directory that is not there, no. */
 export function hasBooks(directory: string): boolean {
   const names = realDisk.exists(directory) ? realDisk.readdir(directory).filter(isBooksName) : [];
-  return names.some((name) => withFile(realDisk, join(directory, name), 'read', (file) => file.size()) > 0);
+  return names.some((name) => hasBytes(join(directory, name)));
+}
+
+/** What is no file any more, or is not given, is nothing new either: whether a start needs it is found where it is read. */
+const NOT_NOTHING = ['EISDIR', 'EFTYPE', 'EIO'];
+
+function hasBytes(path: string): boolean {
+  try {
+    return withFile(realDisk, path, 'read', (file) => file.size()) > 0;
+  } catch (error) {
+    if (NOT_NOTHING.includes(errorCode(error))) return true;
+    throw error;
+  }
 }
 
 /** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */

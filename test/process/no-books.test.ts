@@ -8,7 +8,9 @@ import { expect, test } from 'vitest';
 import { TEMPORARY } from '../../src/storage/disk.ts';
 import { segmentName } from '../../src/storage/format.ts';
 import { END_FILE } from '../../src/storage/known-end.ts';
+import { connect, makeKeys } from '../support/client.ts';
 import { freshDirectory } from '../support/directory.ts';
+import { makeKit, until } from '../support/kit.ts';
 import { startRefused, startServer } from '../support/server.ts';
 import { slow } from '../support/slow.ts';
 
@@ -107,4 +109,20 @@ test('a start whose --server-key is not there makes no directory', async () => {
   const log = expect.stringMatching(/does not exist; put the key there/);
   expect(await startRefused({ directory: join(parent, 'books'), flags })).toEqual({ code: 1, log });
   expect(readdirSync(parent)).toEqual([]);
+});
+
+// It was asked whether there are books at all, and the oldest file of them said nothing: a start needs none of it.
+test('a directory in the place of the oldest segment, which no start needs, keeps nobody from starting', async () => {
+  const directory = freshDirectory();
+  const server = await startServer({ directory, flags: ['--segment-bytes-max', '4096'] });
+  const kit = makeKit(connect(server), makeKeys());
+  for (let n = 0; n < 40; n++) await kit.wallet();
+  server.process.kill('SIGUSR2');
+  await until(() => server.log().includes('Took snapshot-'));
+  expect(await server.stop()).toBe(0);
+  const [oldest, ...others] = readdirSync(directory).filter((name) => name.startsWith('journal-'));
+  expect(others.length).toBeGreaterThan(1);
+  remove(directory, new RegExp(oldest!));
+  mkdirSync(join(directory, oldest!));
+  expect(await logOf(directory, THERE)).toContain('Read the snapshot after');
 });
