@@ -290,9 +290,6 @@ export class Lanes {
       }
     }
     this.#lanes.clear();
-    this.#parties.clear();
-    this.#hungry.clear();
-    this.#held.clear();
     this.#jobs = 0;
   }
 
@@ -325,8 +322,6 @@ export class Lanes {
 
   #rest({ name, quick, slow }: Party, ms: number): void {
     for (const half of [quick, slow]) this.#hungry.delete(half);
-    const before = this.#resting.get(name);
-    if (before !== undefined) this.#options.timers.cancel(before);
     const rest = this.#options.timers.after(ms, () => {
       this.#resting.delete(name);
       const party = this.#parties.get(name);
@@ -547,7 +542,7 @@ export class Lanes {
   }
 
   #forgetIdle(lane: Lane): void {
-    if (lane.rows.size > 0 || this.#lanes.get(lane.address) !== lane) return;
+    if (lane.rows.size > 0) return;
     this.#lanes.delete(lane.address);
     if (lane.pace !== null) this.#options.timers.cancel(lane.pace);
     this.#leave(lane);

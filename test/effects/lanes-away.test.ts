@@ -7,7 +7,8 @@ import type { Said } from './clock.ts';
 import { hangs, makeWorld, nothingLeft, refused, taken } from './lanes-world.ts';
 
 const HOUR = 3_600_000;
-const JOBS = 40;
+/** As few as tell that it is away. */
+const JOBS = 32;
 
 /** So many that have all failed once, and stand in line to be tried again one by one. */
 async function whoIsAway(second: (url: string) => ReturnType<typeof taken>) {

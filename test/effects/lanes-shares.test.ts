@@ -83,6 +83,49 @@ describe('shares', () => {
     expect(Math.min(...counts.map(({ length }) => length))).toBeGreaterThan(30);
   });
 
+  test('whose calls were slow and are all through are slow when they come again, until one was quick', async () => {
+    let takes = 3_000;
+    const { clock, lanes, job, network } = makeWorld((url) => taken(url === 'live' ? 0 : takes), { inFlightMax: 8 });
+    const addAll = () => {
+      for (let n = 0; n < 20; n++) lanes.add(`slow ${n}`, 1, job(`slow ${n}`), `party ${n}`);
+    };
+    const isAtOnce = async () => {
+      const before = clock.now();
+      lanes.add('live', 1, job('live'));
+      await clock.run(100);
+      return network.sent.findLast(({ url }) => url === 'live')?.at === before;
+    };
+    addAll();
+    await clock.run(60_000);
+    expect(lanes.counts()).toEqual(nothingLeft);
+    addAll();
+    await clock.run(100);
+    expect([network.onWay(), await isAtOnce()]).toEqual([7, true]);
+    takes = 1_000;
+    await clock.run(60_000);
+    addAll();
+    await clock.run(100);
+    expect(network.onWay()).toBe(8);
+    lanes.close();
+  });
+
+  test('a slow call gives its place among the slow back, though another of its lane was quick meanwhile', async () => {
+    const { clock, lanes, job, network } = makeWorld((url) => taken(url === 'slow' ? 2_500 : 500), { inFlightMax: 8 });
+    const addAll = (...names: string[]) => {
+      for (let n = 0; n < 8; n++) for (const name of names) lanes.add(`${n}`, 2, job(name));
+    };
+    addAll('slow');
+    await clock.run(3_000);
+    for (let n = 0; n < 4; n++) {
+      for (const name of ['slow', 'quick']) lanes.add('0', 2, job(name));
+      await clock.run(3_000);
+    }
+    addAll('slow');
+    await clock.run(100);
+    expect(network.onWay()).toBe(7);
+    lanes.close();
+  });
+
   // What one of its calls was like was taken for what all of them are.
   test('very many parties, of each of which one lane hangs and another is quick, leave places for others', async () => {
     const { clock, lanes, job, network } = makeWorld(
@@ -158,5 +201,28 @@ describe('shares', () => {
     for (let i = 0; i < 100; i++) lanes.add(`${i}`, 1, job('a', 'a', { make }));
     await clock.run(0);
     expect(turns).toEqual([16, 16, 16, 16, 16, 16, 4]);
+  });
+
+  test('a turn begins none any more once it has taken some milliseconds', async () => {
+    const { clock, lanes, job, network } = makeWorld(() => taken());
+    const make = () => {
+      clock.pass(2);
+      return { method: 'POST', url: 'x', body: '', secure: [] };
+    };
+    for (let i = 0; i < 16; i++) lanes.add(`${i}`, 1, job('a', 'a', { make }));
+    await clock.run(100);
+    expect([network.sent.length, clock.longestMs]).toEqual([16, 4]);
+  });
+
+  test('a lane of which what was ready was called off, and a call has not ended, begins what comes next', async () => {
+    const { clock, lanes, job, urls } = makeWorld(() => taken());
+    lanes.add('x', 2, job('a'));
+    await clock.run(0);
+    lanes.add('x', 2, job('b'));
+    lanes.cancel('x');
+    await clock.run(0);
+    lanes.add('x', 2, job('c'));
+    await clock.run(100);
+    expect([urls(), lanes.counts()]).toEqual([['a', 'c'], nothingLeft]);
   });
 });

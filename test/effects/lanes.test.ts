@@ -361,6 +361,8 @@ describe('cancel', () => {
     for (const name of ['a', 'b', 'fails']) lanes.add(name, 1, job(name));
     for (const name of ['c', 'd']) lanes.add('a', 1, job(name));
     await clock.run(20);
+    // Its turn is still to come.
+    lanes.add('e', 1, job('e'));
     lanes.close();
     expect(network.sent.map((one) => one.aborted)).toEqual([true, true, false]);
     await clock.run(DAY);

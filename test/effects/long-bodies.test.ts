@@ -238,6 +238,29 @@ describe('long bodies', () => {
     lanes.close();
   });
 
+  test('that take long to make have slow lanes of their party rest too, and no longer', async () => {
+    const { clock, lanes, job } = makeWorld((url) => taken(url === 'slow' ? 3_000 : 1));
+    const made: [string, number][] = [];
+    const add = (lane: string, makeMs: number) => {
+      const make = () => {
+        made.push([lane, clock.now()]);
+        clock.pass(makeMs);
+        return { method: 'POST', url: lane, body: '', secure: [] };
+      };
+      lanes.add(lane, 1, job(lane, lane, { make }), 'party');
+    };
+    add('slow', 0);
+    await clock.run(4_000);
+    add('dear', 100);
+    add('slow', 0);
+    await clock.run(1_000);
+    expect(made.slice(1)).toEqual([
+      ['dear', 4_000],
+      ['slow', 4_500],
+    ]);
+    lanes.close();
+  });
+
   test('rest also where the only one of a party turns out to be wanted no more, once', async () => {
     const { clock, lanes, job } = makeWorld(() => taken(1));
     const made: number[] = [];
