@@ -185,8 +185,7 @@ function marksOf({ links }: IntentOutcome): { leg: number; to: LegState }[] {
 function isNotedLost(state: State, { row, leg, address }: Due): boolean {
   for (let at = state.rows.at.get(row); at !== address && at !== 0; at = state.heap.prev(at)) {
     const entry = entryAt(state, at);
-    if (entry.type === EntryType.step && entry.outcome.steps[0] === 'error' && entry.outcome.links?.leg === leg)
-      return true;
+    if (entry.type === EntryType.step && entry.outcome.links?.leg === leg) return true;
   }
   return false;
 }

@@ -145,6 +145,34 @@ test.each([16, 1])(
   },
 );
 
+test('banks of one ledger whose calls hang leave a place for the bank of another, at once', async () => {
+  const theatre = await open({ callsInFlightMax: 8 });
+  const { house } = theatre;
+  theatre.answer = () => 'silence';
+  const access = [{ action: 'any', record: 'any' }];
+  const other = 2;
+  const make = (kind: Kind, value: Record<string, unknown>, ledger = 1) =>
+    house.submit({ ...house.command(kind, value), ledger });
+  const bridge = (handle: string) => ({ handle, config: { server: `http://127.0.0.1:1/${handle}` } });
+  await theatre.done(make(Kind.ledger, { handle: 'other', access }, SERVER_LEDGER));
+  await theatre.done(
+    make(Kind.symbol, { handle: 'usd', factor: 1 }, other),
+    make(Kind.bridge, bridge('theirs'), other),
+    make(Kind.wallet, { handle: 'x', bridge: 'theirs' }, other),
+    ...Array.from({ length: 8 }, (_, n) => `bank-${n}`).flatMap((handle) => [
+      make(Kind.bridge, bridge(handle)),
+      make(Kind.wallet, { handle, bridge: handle }),
+      house.intent(`to ${handle}`, issue(handle, 1)),
+    ]),
+  );
+  await theatre.run(1000);
+  const before = theatre.calls.length;
+  expect(before).toBeLessThan(8);
+  await theatre.done(make(Kind.intent, { handle: 'i', claims: [issue('x', 1)] }, other));
+  await theatre.run(1000);
+  expect(theatre.calls.slice(before).map(({ path }) => path)).toEqual(['/theirs/credits']);
+});
+
 describe('a bank that takes a call and forgets it', () => {
   test('is asked again when somebody says that it is there, with the same words, and not otherwise', async () => {
     const theatre = await open();
@@ -356,6 +384,36 @@ describe('what a bank is asked', () => {
     }
   });
 
+  test('and where a signature was missing, as they were called when that came', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    const payer = Buffer.alloc(32, 9);
+    const access = [{ action: { $in: ['access', 'activate', 'create', 'read', 'update'] }, record: 'any' }];
+    const rename = (from: string, to: string) =>
+      theatre.done(house.update(Kind.ledger, from, { handle: to, access }, SERVER_LEDGER));
+    await theatre.done(
+      house.create(Kind.wallet, {
+        handle: 'own',
+        access: [{ action: 'spend', signer: { public: payer.toString('base64') } }],
+      }),
+      house.intent('funds', limit('own', 'minBalance', -100)),
+    );
+    await rename('main', 'closed');
+    await theatre.done(house.intent('i', transfer('own', 'x', 5)));
+    await theatre.run();
+    expect([statusOf(theatre, 'i'), theatre.calls]).toEqual(['pending', []]);
+    await rename('closed', 'then');
+    await theatre.done(house.addProof(Kind.intent, 'i', null, payer));
+    await theatre.run();
+    await rename('then', 'later');
+    await report(theatre, 'i', 'prepared');
+    const said_ = theatre.calls.map(({ path, body }) => [path.split('/').at(-1), body.meta.proofs[0].custom.ledger]);
+    expect(said_).toEqual([
+      ['credits', 'then'],
+      ['commit', 'then'],
+    ]);
+  });
+
   test('names an account behind its wallet only where all its claims name that one', async () => {
     const theatre = await open();
     const { house } = theatre;
@@ -449,6 +507,21 @@ describe('what a bank is asked', () => {
     await theatre.done(house.intent('i', { ...transfer('a', 'to', 5), target: to }));
     await theatre.run();
     expect(asked(theatre, 'prepare').map(({ body: { data } }) => data.target)).toEqual([{ handle: named }]);
+  });
+
+  test('names the wallets that routes led to, of each claim its own', async () => {
+    const theatre = await open();
+    const { house } = theatre;
+    const pay = (to: string) => ({ ...transfer('a', to, 5), target: { handle: to, custom: { account: 'ana' } } });
+    await theatre.done(
+      ...['x', 'y'].map((target) =>
+        house.create(Kind.wallet, { handle: `to-${target}`, routes: [{ action: 'credit', target }] }),
+      ),
+    );
+    await theatre.done(house.intent('i', pay('to-x'), pay('to-y')));
+    await theatre.run();
+    const targets = asked(theatre, 'prepare').map(({ body: { data } }) => data.target);
+    expect(targets).toEqual([{ handle: 'x' }, { handle: 'y' }]);
   });
 
   test('goes to where its record says now', async () => {

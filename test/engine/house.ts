@@ -262,9 +262,9 @@ export class House {
     return this.submit({ op: 'drop', ...this.#base(kind), ...content, luid: entry.luid });
   }
 
-  addProof(kind: Kind, handle: string, custom: string): Sent {
+  addProof(kind: Kind, handle: string, custom: string | null, key: Uint8Array = CLIENT.public): Sent {
     const { entry } = this.read(kind, handle)!;
-    const proof = { public: CLIENT.public, result: Buffer.from(sign(sha256(custom), CLIENT)), custom };
+    const proof = { public: key, result: Buffer.from(sign(sha256(custom ?? ''), CLIENT)), custom };
     return this.submit({ op: 'proof', ...this.#base(kind), luid: entry.luid, hash: entry.hash, proof });
   }
 
