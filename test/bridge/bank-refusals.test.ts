@@ -249,13 +249,19 @@ describe('what the ledger tells', () => {
     expect((await house.send('PUT', '/intents/told', lie)).status).toBe(202);
     const { intents } = (await house.send('GET', '/intents')).body.data;
     expect(intents).toEqual([{ handle: 'told', status: 'completed' }]);
+    const longest = 'h'.repeat(256);
+    await house.send('PUT', `/intents/${longest}`, ledger.intent(longest, [], 'pending'));
     // Of all that it has signed the last counts.
     const later = {
       ...intent,
       meta: { proofs: [...intent.meta.proofs, proof(intent.hash, ledger.keys, { status: 'x' })] },
     };
     await house.send('PUT', '/intents/told', later);
-    expect(house.bank.books.intents.get('told')).toBe('x');
+    const inOrderOfNews = [
+      [longest, 'pending'],
+      ['told', 'x'],
+    ];
+    expect([...house.bank.books.intents]).toEqual(inOrderOfNews);
     expect((await house.send('PUT', '/intents/other', intent)).status).toBe(422);
     expect((await house.send('PUT', '/intents/told', resigned(intent, makeKeys()))).status).toBe(401);
   });

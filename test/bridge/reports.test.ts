@@ -1,7 +1,10 @@
 /** Reports: sent until the ledger has them, the same bytes each time, also after a restart, and never after that. */
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { parseChaos } from '../../src/bridge/chaos.ts';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Entry } from '../../src/bridge/books.ts';
+import { CALM, parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
+import { Reports } from '../../src/bridge/reports.ts';
+import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { makeKeys, proof } from '../support/client.ts';
 import { farUrl, listenFar } from '../support/far.ts';
 import { pause, until } from '../support/kit.ts';
@@ -153,6 +156,43 @@ describe('a report', () => {
     expect(ledger.told.map(({ custom }) => custom.handle).toSorted()).toEqual(
       debits.map(({ handle }) => handle).toSorted(),
     );
+  });
+});
+
+describe('a report of which the ledger says nothing for good', () => {
+  const entry = { handle: 'deb_1.0', state: 'prepared', moment: '', intent: { handle: 'i', hash: 'f'.repeat(64) } };
+  const begin = (tell: () => Promise<number>) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const reports = new Reports({
+      ...{ ledger: { tell } as unknown as Ledger, keys: keyPairFromSecret(Buffer.alloc(32, 1)), chaos: CALM, inFlightMax: 1, waitMsMax: 200 },
+      ...{ answered: () => {}, tell: () => {} },
+    });
+    return { reports, send: () => reports.send({ ...entry, coreId: '', told: null } as unknown as Entry) };
+  };
+
+  test('is sent again after longer and longer, up to the most', async () => {
+    const at: number[] = [];
+    const { reports, send } = begin(() => {
+      at.push(Date.now());
+      return Promise.resolve(503);
+    });
+    send();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(at.slice(1).map((one, n) => one - at[n]!)).toEqual([100, 150, 200, 200, 200]);
+    reports.close();
+  });
+
+  test('is not sent any more once the bank ends, also where it is asked for then', async () => {
+    let told = 0;
+    const { reports, send } = begin(() => {
+      told++;
+      return Promise.resolve(503);
+    });
+    reports.close();
+    send();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([told, reports.size, vi.getTimerCount()]).toEqual([0, 0, 0]);
   });
 });
 

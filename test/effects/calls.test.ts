@@ -173,6 +173,24 @@ test('banks of one ledger whose calls hang leave a place for the bank of another
   expect(theatre.calls.slice(before).map(({ path }) => path)).toEqual(['/theirs/credits']);
 });
 
+test('webhooks that hang leave a place for the bank of their ledger, at once', async () => {
+  const theatre = await open({ callsInFlightMax: 8 });
+  const { house } = theatre;
+  theatre.answer = () => 'silence';
+  const hook = (handle: string) => {
+    const action = { schema: 'webhook', endpoint: `http://127.0.0.1:1/${handle}` };
+    return house.create(Kind.effect, { handle, signal: 'wallet-created', action });
+  };
+  await theatre.done(...Array.from({ length: 8 }, (_, n) => hook(`hook-${n}`)));
+  await theatre.done(house.create(Kind.wallet, { handle: 'b' }));
+  await theatre.run(1000);
+  const before = theatre.calls.length;
+  expect(before).toBeLessThan(8);
+  await theatre.done(house.intent('i', transfer('a', 'x', 5)));
+  await theatre.run(1000);
+  expect(theatre.calls.slice(before).map(({ path }) => path)).toEqual(['/bank/credits']);
+});
+
 describe('a bank that takes a call and forgets it', () => {
   test('is asked again when somebody says that it is there, with the same words, and not otherwise', async () => {
     const theatre = await open();

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Note } from '../../src/core/command.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import type { DeliveryView } from '../../src/effects/index.ts';
-import { issue } from '../core/books.ts';
+import { issue, limit } from '../core/books.ts';
+import { turn } from '../support/turns.ts';
 import { Theatre } from './theatre.ts';
 import { effect, wallets } from './told.ts';
 
@@ -59,6 +60,38 @@ describe('the list of deliveries', () => {
     expect(new Set(pages.map(({ event }) => event.signal))).toEqual(new Set(['balance-received']));
     expect(new Set(pages.map(({ status }) => status))).toEqual(new Set(['delivered']));
     expect(deliveriesOf(theatre, row, 30, 10)).toEqual([]);
+  });
+
+  test('names what an intent limits by its own signal, the first too', async () => {
+    const theatre = await Theatre.open();
+    const { house } = theatre;
+    await theatre.done(
+      house.create(Kind.symbol, { handle: 'usd', factor: 1 }),
+      ...wallets(theatre, 'x', 'a'),
+      effect(theatre, { signal: 'wallet-limited' }),
+    );
+    await theatre.done(house.intent('i', limit('a', 'minBalance', -5), limit('a', 'maxBalance', 5)));
+    await theatre.run(1000);
+    const [row] = house.state.feeds.keys();
+    const signals = deliveriesOf(theatre, row!, 0, 10).map(({ event }) => event.signal);
+    expect(signals).toEqual(['wallet-limited', 'wallet-limited']);
+  });
+
+  test('shows each once, also what the books have noted and the disk has not', async () => {
+    const theatre = await Theatre.open();
+    const { house, clock } = theatre;
+    await theatre.done(effect(theatre, { signal: 'wallet-created' }));
+    theatre.answer = () => {
+      house.disk.holdSyncs();
+      return 202;
+    };
+    await theatre.done(...wallets(theatre, 'x', 'a'));
+    await clock.run(10);
+    await turn();
+    const [row] = house.state.feeds.keys();
+    expect(theatre.at('/hook')).toHaveLength(1);
+    expect(deliveriesOf(theatre, row!, 0, 10).map(({ status }) => status)).toEqual(['delivered']);
+    house.disk.releaseSyncs();
   });
 
   test('goes the other way round, those on their way at its end, where the oldest are asked for', async () => {

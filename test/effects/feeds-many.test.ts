@@ -278,6 +278,36 @@ test('very many effects are taken up some at a time after a start, and hear what
   effects.close();
 });
 
+test('an effect that was not taken up yet after a start is tried again where somebody asks for it then', async () => {
+  const EFFECTS = 10;
+  const asking = (n: number) => ({
+    signal: 'wallet-created',
+    action: { schema: 'webhook', endpoint: `${HOOK}${n}` },
+  });
+  const first = await Theatre.open();
+  first.answer = () => 501;
+  await first.done(...Array.from({ length: EFFECTS }, (_, n) => effect(first, asking(n), `e${n}`)));
+  await first.done(...wallets(first, 'x', 'w'));
+  await first.run(1000);
+  expect(first.calls).toHaveLength(EFFECTS);
+  const own = new Clock();
+  let looks = 0;
+  // It goes on whenever it is looked at: no slice gets far.
+  const timers = {
+    now: () => own.now() + looks++,
+    after: (ms: number, run: () => void) => own.after(ms, run),
+    cancel: (timer: object) => own.cancel(timer),
+  };
+  const second = await first.restart({ timers });
+  const rows = [...second.house.state.feeds.keys()];
+  for (const row of rows) second.effects.retry(row);
+  for (let n = 0; n < 20; n++) {
+    await own.run(5);
+    await second.run();
+  }
+  expect(second.calls).toHaveLength(2 * EFFECTS);
+});
+
 test('events of many records that are written together are looked through for some milliseconds at once, and all are heard', async () => {
   const WALLETS = 100;
   const EFFECTS = 3;
@@ -368,6 +398,20 @@ describe('what is queued for all receivers together has an end: thousands whose 
       expect([...new Set(namesIn(theatre.at(`/hook${n}`)))], `effect ${n}`).toEqual(told);
     }
     expect(theatre.effects.counts().jobs).toBe(0);
+  });
+
+  test('and who takes all hears all, beside one that takes nothing and has filled it', async () => {
+    const theatre = await Theatre.open(undefined, { queuedMax: 10 });
+    theatre.answer = ({ path }) => (path === '/hook' ? 200 : 503);
+    const signal = 'wallet-created';
+    await theatre.done(effect(theatre, { signal, action: { schema: 'webhook', endpoint: `${HOOK}-away` } }, 'away'));
+    await theatre.done(...wallets(theatre, 'x', ...Array.from({ length: 20 }, (_, n) => `v${n}`)));
+    await theatre.run(1000);
+    await theatre.done(effect(theatre, { signal }));
+    const names = Array.from({ length: 5 }, (_, n) => `w${n}`);
+    await theatre.done(...wallets(theatre, 'x', ...names));
+    await theatre.run(5000);
+    expect(heard(theatre)).toEqual(names);
   });
 
   test('and what one ledger has queued, or had, leaves room for another', () => {

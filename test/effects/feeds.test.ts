@@ -6,6 +6,27 @@ import { issue } from '../core/books.ts';
 import { Theatre } from './theatre.ts';
 import { effect, HOOK, heard, namesIn, wallets } from './told.ts';
 
+test('what was delivered is not told again, neither with what comes next nor after a restart', async () => {
+  let theatre = await Theatre.open();
+  const create = (kind: Kind, value: object) => theatre.house.create(kind, { ...value });
+  await theatre.done(
+    create(Kind.symbol, { handle: 'usd', factor: 1 }),
+    effect(theatre, { signal: 'wallet-created' }, 'wallets'),
+    effect(theatre, { signal: 'balance-received' }, 'credits'),
+  );
+  let told: string[] = [];
+  for (const round of [1, 2, 3]) {
+    await theatre.done(...wallets(theatre, 'x', `a${round}`, `b${round}`));
+    await theatre.done(theatre.house.intent(`i${round}`, ...[1, 2].map((n) => issue(`a${round}`, n))));
+    await theatre.run(1000);
+    if (round === 2) theatre = await theatre.restart();
+    await theatre.run(1000);
+    const now = theatre.at('/hook').map(({ body }) => body.data.handle);
+    expect([now.length, new Set(now).size, now.slice(0, told.length)]).toEqual([4 * round, 4 * round, told]);
+    told = now;
+  }
+});
+
 describe('an effect that is changed', () => {
   const signal = 'wallet-created';
   const wants = (schema: string) => ({ signal, filter: { 'wallet.data.schema': schema } });

@@ -214,7 +214,7 @@ describe('long bodies', () => {
   );
 
   test('that wait for a lane full of calls that hang hold up no others', async () => {
-    const { clock, lanes, add, doneBy } = saturated(200, 1, 1000);
+    const { clock, lanes, add, doneBy, urls } = saturated(200, 1, 1000);
     await clock.run(10_000);
     // There is room for short calls, which take both places of the lane, and not for the long one between them.
     for (const bytes of [2, 20 * MiB, 2]) add('hangs', bytes, () => {}, 2);
@@ -222,6 +222,24 @@ describe('long bodies', () => {
     const before = doneBy('lane 1');
     await clock.run(60_000);
     expect(doneBy('lane 1') - before).toBeGreaterThan(20);
+    expect(urls().filter((url) => url.startsWith('hangs')), 'a lane has no more calls than it may').toHaveLength(2);
+    lanes.close();
+  });
+
+  test('leave what comes behind them as short as it is', async () => {
+    const { clock, lanes, job, urls } = makeWorld((url) => (url === 'long' ? taken(1_000) : hangs()), {
+      inFlightMax: 64,
+    });
+    const add = (lane: string, url: string, bytes: number) => {
+      const make = () => ({ method: 'POST', url, body: 'x'.repeat(bytes), secure: [] });
+      lanes.add(lane, 1, job(url, lane, { make }), 'party');
+    };
+    add('x', 'long', 20 * MiB);
+    add('x', 'short', 1);
+    // These take what it leaves, so that there is no room for another long one.
+    for (let n = 0; n < 47; n++) add(`hangs ${n}`, 'hangs', 1);
+    await clock.run(2_000);
+    expect([urls().length, urls().at(-1)]).toEqual([49, 'short']);
     lanes.close();
   });
 

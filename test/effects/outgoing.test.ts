@@ -193,6 +193,12 @@ describe('the other side', () => {
     ],
     ['only says it goes on', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50), 'stays', late],
     [
+      'says so again and again',
+      'HTTP/1.1 100 Continue\r\n\r\n'.repeat(70),
+      'stays',
+      { error: 'the answer is too long' },
+    ],
+    [
       'hints first',
       `HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${ok}content-length: 0\r\n\r\n`,
       'stays',
