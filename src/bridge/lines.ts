@@ -286,7 +286,7 @@ function hidesLine(bytes: Buffer): boolean {
   return false;
 }
 
-/** The file between its line ends; `bytes` is null for what has no end, or is longer than any line. */
+/** The file between its line ends, without what has no end; `bytes` is null for what is longer than any line. */
 function* splitLines(file: LineFile): Generator<{ bytes: Buffer | null; position: number }> {
   const size = file.size();
   const chunk = Buffer.alloc(CHUNK_BYTES);
@@ -311,5 +311,4 @@ function* splitLines(file: LineFile): Generator<{ bytes: Buffer | null; position
     else parts.push(Buffer.from(chunk.subarray(from, count)));
     position += count;
   }
-  if (start < size) yield { bytes: null, position: start };
 }

@@ -262,6 +262,9 @@ describe('what the ledger tells', () => {
       ['told', 'x'],
     ];
     expect([...house.bank.books.intents]).toEqual(inOrderOfNews);
+    const written = house.disk.bytesOf(FILE);
+    await house.send('PUT', '/intents/told', later);
+    expect(house.disk.bytesOf(FILE), 'what is no news is not written').toEqual(written);
     expect((await house.send('PUT', '/intents/other', intent)).status).toBe(422);
     expect((await house.send('PUT', '/intents/told', resigned(intent, makeKeys()))).status).toBe(401);
   });

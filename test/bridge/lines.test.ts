@@ -232,6 +232,7 @@ describe('reading', () => {
     ['doubled', ([first, second, third]) => [first!, second!, second!, third!]],
     ['in another place', ([first, second, third]) => [second!, first!, third!]],
     ['doubled at the end', ([first, second, third]) => [first!, second!, third!, third!]],
+    ['behind noise', ([first, second, third]) => [first!, second!, 'noise\n', third!]],
   ])('a line %s is damage', async (_, change) => {
     const disk = await written(3);
     put(disk, change(linesOf(disk)));

@@ -1,6 +1,5 @@
 /** Reports: sent until the ledger has them, the same bytes each time, also after a restart, and never after that. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Entry } from '../../src/bridge/books.ts';
 import { CALM, parseChaos } from '../../src/bridge/chaos.ts';
 import { Ledger, UnreachableError } from '../../src/bridge/ledger.ts';
 import { Reports } from '../../src/bridge/reports.ts';
@@ -8,7 +7,7 @@ import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { makeKeys, proof } from '../support/client.ts';
 import { farUrl, listenFar } from '../support/far.ts';
 import { pause, until } from '../support/kit.ts';
-import { entryOf, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
+import { entryOf, FILE, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
 
 let ledger: FakeLedger;
 let house: House;
@@ -149,6 +148,17 @@ describe('a report', () => {
     expect(ledger.told).toHaveLength(1);
   });
 
+  test('that was taken is sent again where it is asked for, and noted once', async () => {
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    await settled();
+    const written = house.disk.bytesOf(FILE);
+    await house.prepare(debit);
+    await ledger.waitFor(2);
+    await pause(100);
+    expect(house.disk.bytesOf(FILE)).toEqual(written);
+  });
+
   test('of each of many entries is sent once', async () => {
     const debits = Array.from({ length: 50 }, () => entryOf(ledger, 'debit', 'ana', 1));
     await Promise.all(debits.map((debit) => house.prepare(debit)));
@@ -160,7 +170,8 @@ describe('a report', () => {
 });
 
 describe('a report of which the ledger says nothing for good', () => {
-  const entry = { handle: 'deb_1.0', state: 'prepared', moment: '', intent: { handle: 'i', hash: 'f'.repeat(64) } };
+  const intent = { handle: 'i', hash: 'f'.repeat(64) };
+  const prepared = { kind: 'debit', state: 'prepared', account: 'ana', amount: 1, coreId: '', moment: '' } as const;
   const begin = (tell: () => Promise<number>) => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -168,7 +179,7 @@ describe('a report of which the ledger says nothing for good', () => {
       ...{ ledger: { tell } as unknown as Ledger, keys: keyPairFromSecret(Buffer.alloc(32, 1)), chaos: CALM, inFlightMax: 1, waitMsMax: 200 },
       ...{ answered: () => {}, tell: () => {} },
     });
-    return { reports, send: () => reports.send({ ...entry, coreId: '', told: null } as unknown as Entry) };
+    return { reports, send: (handle = 'deb_1.0') => reports.send({ ...prepared, handle, intent, told: null }) };
   };
 
   test('is sent again after longer and longer, up to the most', async () => {
@@ -181,6 +192,17 @@ describe('a report of which the ledger says nothing for good', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(at.slice(1).map((one, n) => one - at[n]!)).toEqual([100, 150, 200, 200, 200]);
     reports.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('leaves others waiting where as many as may be are on their way', async () => {
+    let told = 0;
+    const { reports, send } = begin(() => {
+      told++;
+      return new Promise(() => {});
+    });
+    for (const handle of ['deb_1.0', 'deb_2.0']) send(handle);
+    expect([reports.size, told]).toEqual([2, 1]);
   });
 
   test('is not sent any more once the bank ends, also where it is asked for then', async () => {

@@ -197,7 +197,7 @@ describe('a bank that takes a call and forgets it', () => {
     await theatre.done(theatre.house.intent('i', transfer('a', 'x', 5), transfer('a', 'y', 6)));
     await theatre.run(60_000);
     const first = asked(theatre, 'prepare').map(({ text }) => text);
-    expect(first).toHaveLength(2);
+    expect([first.length, errorsOf(theatre, 'i')], 'what was taken is no error').toEqual([2, 0]);
     await report(theatre, 'i', 'prepared');
     theatre.effects.activate(bridgeRow(theatre));
     await theatre.run(60_000);
@@ -424,12 +424,13 @@ describe('what a bank is asked', () => {
     await theatre.done(house.addProof(Kind.intent, 'i', null, payer));
     await theatre.run();
     await rename('then', 'later');
+    await theatre.run(1000);
     await report(theatre, 'i', 'prepared');
-    const said_ = theatre.calls.map(({ path, body }) => [path.split('/').at(-1), body.meta.proofs[0].custom.ledger]);
-    expect(said_).toEqual([
-      ['credits', 'then'],
-      ['commit', 'then'],
-    ]);
+    const customs = theatre.calls.map(({ body }) => body.meta.proofs[0].custom);
+    expect(customs.map(({ ledger }) => ledger)).toEqual(['then', 'then']);
+    // Each is of the moment of what it follows from.
+    const [prepare, commit] = customs.map(({ moment }) => Date.parse(moment));
+    expect(commit! - prepare!).toBe(1000);
   });
 
   test('names an account behind its wallet only where all its claims name that one', async () => {

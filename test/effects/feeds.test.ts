@@ -31,6 +31,15 @@ describe('an effect that is changed', () => {
   const signal = 'wallet-created';
   const wants = (schema: string) => ({ signal, filter: { 'wallet.data.schema': schema } });
 
+  test('to another signal hears that from then on, and the old no more', async () => {
+    const theatre = await Theatre.open();
+    await theatre.done(effect(theatre, { signal: 'wallet-created' }));
+    await theatre.done(theatre.house.update(Kind.effect, 'e', { handle: 'e', signal: 'circle-created', action: action() }));
+    await theatre.done(...wallets(theatre, 'x', 'w'), theatre.house.create(Kind.circle, { handle: 'c' }));
+    await theatre.run(1000);
+    expect(theatre.at('/hook').map(({ body }) => body.data.signal)).toEqual(['circle-created']);
+  });
+
   test('does not hear after a restart what it did not ask for at the time', async () => {
     const first = await Theatre.open();
     await first.done(effect(first, wants('x')), ...wallets(first, 'y', 'y1', 'y2'));
@@ -95,6 +104,8 @@ describe('an effect that is dropped', () => {
     await first.run();
     // Nor does what was to be tried again wait for that, in vain.
     expect(first.effects.counts()).toEqual({ lanes: 0, jobs: 0, inFlight: 0 });
+    // Nor is anybody said to be behind for it.
+    expect(first.effects.behind()).toBe(0);
     const before = first.calls.length;
     first.answer = () => 200;
     await first.run(60_000);

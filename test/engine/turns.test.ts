@@ -271,6 +271,16 @@ describe('the entrance', () => {
     }
   });
 
+  test('lets nobody in past one who waits, though there is room again', () => {
+    const { entrance } = open(1);
+    const ms = entrance.enter(1, 10);
+    entrance.wait(1, 10, () => {});
+    entrance.leave(1, 10, ms);
+    expect([entrance.hasRoom, entrance.isOpen]).toEqual([true, false]);
+    entrance.letIn(false);
+    expect(entrance.isOpen).toBe(true);
+  });
+
   test('asks for another turn only where time is over: a server at rest is at rest', () => {
     const { watch, entrance } = open(2);
     expect(entrance.letIn(false)).toBe(false);
