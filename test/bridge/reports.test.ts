@@ -7,7 +7,7 @@ import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { makeKeys, proof } from '../support/client.ts';
 import { farUrl, listenFar } from '../support/far.ts';
 import { pause, until } from '../support/kit.ts';
-import { entryOf, FILE, type FakeLedger, type House, openHouse, openLedger, resigned } from './kit.ts';
+import { entryOf, type FakeLedger, FILE, type House, openHouse, openLedger, resigned } from './kit.ts';
 
 let ledger: FakeLedger;
 let house: House;
@@ -176,7 +176,13 @@ describe('a report of which the ledger says nothing for good', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const reports = new Reports({
-      ...{ ledger: { tell } as unknown as Ledger, keys: keyPairFromSecret(Buffer.alloc(32, 1)), chaos: CALM, inFlightMax: 1, waitMsMax: 200 },
+      ...{
+        ledger: { tell } as unknown as Ledger,
+        keys: keyPairFromSecret(Buffer.alloc(32, 1)),
+        chaos: CALM,
+        inFlightMax: 1,
+        waitMsMax: 200,
+      },
       ...{ answered: () => {}, tell: () => {} },
     });
     return { reports, send: (handle = 'deb_1.0') => reports.send({ ...prepared, handle, intent, told: null }) };

@@ -221,6 +221,8 @@ describe('books that are of another history than their copy', () => {
     expect(told).toEqual([]);
     await expect(copy.goOn(sourceOf(url), true)).rejects.toThrow(/another history/);
     expect(told).toEqual([expect.stringContaining(`A copy says that it has another entry ${seq} than these books`)]);
+    await expect(copy.goOn(sourceOf(url), true)).rejects.toThrow(/another history/);
+    expect(told).toHaveLength(1);
     const isCaughtUp = followers.caughtUp();
     // It goes on from there: one that stood still before the time is over would never end it.
     const now = performance.now.bind(performance);

@@ -385,6 +385,17 @@ describe('who counts as a copy', () => {
     expect([isAnswered, followers.entries]).toEqual([true, [0]]);
   });
 
+  test('and where just as many have all there is already, nobody waits', async () => {
+    const { followers, guarded, say } = await open(2);
+    for (const name of ['a', 'b']) await say(name, 0, ZERO);
+    await guarded;
+    let isAnswered = false;
+    followers.whenThere(() => {
+      isAnswered = true;
+    });
+    expect([isAnswered, followers.wait.isOn]).toEqual([true, false]);
+  });
+
   test('no more than there is room for, but whoever is known', async () => {
     const { followers, guarded, say, writes } = await open(1);
     for (let n = 0; n < FOLLOWERS_MAX; n++) await say(`follower-${n}`, 0, ZERO);

@@ -3,6 +3,7 @@
  * whoever answers in the place of a server is taken for none.
  */
 import { getEventListeners, once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
@@ -22,9 +23,16 @@ import { pause, until } from '../support/kit.ts';
 import { answering } from '../support/of-test.ts';
 import { turn } from '../support/turns.ts';
 import { moves, openTo, sourceOf } from './copies.ts';
-import { SOME_KEY, showTo } from './follower.ts';
+import { emptyJournal, SOME_KEY, showTo } from './follower.ts';
 
 describe('what who follows is given', () => {
+  test('are no snapshots of others, however often it asks', async () => {
+    const directory = freshDirectory();
+    writeFileSync(join(directory, snapshotName(5)), 'x'.repeat(1_000));
+    const { url } = await showTo({ directory, journal: emptyJournal() });
+    for (let n = 0; n < 2; n++) expect(await (await fetch(`${url}/books`)).json()).toMatchObject({ snapshots: [] });
+  });
+
   test('is what the disk has, and no more, as soon as it has it', async () => {
     const directory = freshDirectory();
     const syncs: (() => void)[] = [];

@@ -34,7 +34,9 @@ describe('an effect that is changed', () => {
   test('to another signal hears that from then on, and the old no more', async () => {
     const theatre = await Theatre.open();
     await theatre.done(effect(theatre, { signal: 'wallet-created' }));
-    await theatre.done(theatre.house.update(Kind.effect, 'e', { handle: 'e', signal: 'circle-created', action: action() }));
+    await theatre.done(
+      theatre.house.update(Kind.effect, 'e', { handle: 'e', signal: 'circle-created', action: action() }),
+    );
     await theatre.done(...wallets(theatre, 'x', 'w'), theatre.house.create(Kind.circle, { handle: 'c' }));
     await theatre.run(1000);
     expect(theatre.at('/hook').map(({ body }) => body.data.signal)).toEqual(['circle-created']);

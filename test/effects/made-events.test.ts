@@ -1,5 +1,6 @@
 /** Events of one entry may be thousands, and what they show may be large: who asks for one pays for one. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { GRANTED } from '../../src/core/access/index.ts';
 import { Kind } from '../../src/core/kinds.ts';
 import { nameAt } from '../../src/core/past.ts';
 import { readRow } from '../../src/core/records.ts';
@@ -7,7 +8,7 @@ import { EventMemo } from '../../src/effects/event-memo.ts';
 import { allEvents, eventsOf, type Placed, placedAt } from '../../src/events.ts';
 import { keyPairFromSecret } from '../../src/proof/keys.ts';
 import { Sealer } from '../../src/proof/sealer.ts';
-import { Books, issue, limit } from '../core/books.ts';
+import { Books, issue, limit, transfer } from '../core/books.ts';
 import { heldBytes } from '../support/collect.ts';
 
 const CLAIMS = 500;
@@ -28,6 +29,14 @@ describe('events of an intent of many claims', () => {
     const decode = vi.spyOn(books.state.codec, 'decode');
     expect([...eventsOf(books.state, placed, 'balance-received')]).toHaveLength(CLAIMS);
     expect(decode.mock.calls.length).toBeLessThan(10);
+  });
+
+  test('share what they show of a record: each makes it once for all', () => {
+    const { books, placed } = giant();
+    const events = [...eventsOf(books.state, placed, 'balance-received')];
+    for (const [name, count] of Object.entries({ wallet: 2, symbol: 1, intent: 1 })) {
+      expect(new Set(events.map(({ members }) => members[name])).size, name).toBe(count);
+    }
   });
 
   test('are made when they are asked for', () => {
@@ -123,6 +132,51 @@ test('a credit is told of the wallet that its claim named, though that has anoth
   expect(walletsTold()).toEqual(told);
   books.update(Kind.wallet, 'bank', { handle: 'svc@bank' });
   expect(walletsTold()).toEqual(told);
+});
+
+describe('of an intent that', () => {
+  const OWN = [
+    ['intent-created', 0],
+    ['intent-updated', 1],
+  ];
+  test.each<[string, unknown[][], Record<string, unknown>]>([
+    [
+      'waits for a signature there are none but its making',
+      [['intent-created', 0]],
+      { claims: [transfer('own', 'b', 1)] },
+    ],
+    ['waits for a word none of its money', OWN, { claims: [issue('b', 1)], config: { commit: 'manual' } }],
+    ['was rejected none either', OWN, { claims: [issue('b', 1), transfer('a', 'b', 100)] }],
+    [
+      'went through those of its money name who got it, and its limits come behind all claims',
+      [...OWN, ['balance-received', 2, 'b'], ['balance-received', 3, 'b'], ['wallet-limited', 5, 'b']],
+      { claims: [issue('b', 1), transfer('a', 'to', 1), limit('b', 'maxBalance', 100)] },
+    ],
+  ])('%s', (_, told, value) => {
+    const books = Books.open();
+    const { state } = books;
+    const access = [{ action: { $in: ['access', 'create', 'limit', 'issue', 'read'] }, record: 'any' }];
+    books.create(Kind.ledger, { handle: 'closed', access }, 0);
+    books.create(Kind.symbol, { handle: 'usd', factor: 1 }, 2);
+    const anybody = [{ action: 'any' }];
+    const wallet = (more: object) => books.create(Kind.wallet, { access: anybody, ...more }, 2);
+    for (const handle of ['a', 'b']) wallet({ handle });
+    wallet({ handle: 'to', routes: [{ action: 'credit', target: 'b' }] });
+    wallet({ handle: 'own', access: [] });
+    books.create(Kind.intent, { handle: 'seed', claims: ['a', 'own'].map((to) => issue(to, 9)) }, 2, GRANTED);
+    const before = state.log.length;
+    books.create(Kind.intent, { handle: 'i', ...value }, 2);
+    const seqs = Array.from({ length: state.log.length - before }, (_, n) => before + n + 1);
+    const events = seqs.flatMap((seq) => [...allEvents(state, placedAt(state, seq)!, 0)]);
+    expect(
+      events.map(({ signal, index, members }) => {
+        const who = members.wallet?.value(null) as { data: { handle: string } } | undefined;
+        return [signal, index, ...(who === undefined ? [] : [who.data.handle])];
+      }),
+    ).toEqual(told);
+    const { meta } = events[0]!.members.intent!.value(null) as { meta: { status: string } };
+    expect(meta.status, 'as it was made').toBe('pending');
+  });
 });
 
 test('a record is called what it was called then', () => {

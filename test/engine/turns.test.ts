@@ -281,6 +281,22 @@ describe('the entrance', () => {
     expect(entrance.isOpen).toBe(true);
   });
 
+  test('has those who are sent back leave their room to others, and keep their places', () => {
+    const { entrance } = open(2);
+    const begun: string[] = [];
+    const entered = ['first', 'second'].map((name) => ({
+      ...{ bytes: 10, ms: entrance.enter(1, 10) },
+      begin: () => void begun.push(name),
+    }));
+    expect(entrance.hasRoom).toBe(false);
+    entrance.sendBack(1, 500, entered);
+    expect([entrance.hasRoom, entrance.requests, entrance.queued]).toEqual([true, 2, 2]);
+    entrance.letIn(false);
+    expect([begun, entrance.requests, entrance.queued]).toEqual([['first', 'second'], 0, 0]);
+    for (const ms of [entrance.enter(2, 10), entrance.enter(2, 10)]) entrance.leave(2, 10, ms);
+    expect([entrance.hasRoom, entrance.requests]).toEqual([true, 0]);
+  });
+
   test('asks for another turn only where time is over: a server at rest is at rest', () => {
     const { watch, entrance } = open(2);
     expect(entrance.letIn(false)).toBe(false);
