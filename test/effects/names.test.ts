@@ -191,6 +191,14 @@ describe('names that nobody answers for', () => {
     expect(heard).toContain('20000 dead5 EAI_AGAIN');
   });
 
+  test('hold up no name of the same party that was quick the last time, once they have shown it', async () => {
+    const { clock, asked, find } = makeWorld(new Map([['bank', '10.0.0.1']]));
+    find('bank');
+    find(...manyOf('dead', 6), 'bank');
+    await clock.run(2 * SILENT_MS + 1);
+    expect(asked).toEqual(['bank', ...manyOf('dead', 4), 'bank', 'dead4']);
+  });
+
   test('are as others again once somebody does', async () => {
     const answers = new Map<string, string>();
     const { clock, asked, heard, find } = makeWorld(answers);
