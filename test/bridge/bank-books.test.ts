@@ -126,9 +126,12 @@ describe('the books', () => {
     await expect(open({ disk: house.disk })).rejects.toThrow(DamageError);
   });
 
-  test('whose facts do not add up stop the start', async () => {
+  test.each([
+    ['committed and aborted', 300, ['committed', 'aborted']],
+    ['committed though it failed', 1e9, ['committed']],
+  ])('whose facts do not add up stop the start: %s', async (_, amount, states) => {
     const house = await open();
-    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    const debit = entryOf(ledger, 'debit', 'ana', amount);
     await house.prepare(debit);
     await house.kill();
     houses.pop();
@@ -140,8 +143,7 @@ describe('the books', () => {
       () => {},
       () => {},
     );
-    await lines.append({ type: 'step', entry: debit.handle, state: 'committed', moment: '' });
-    await lines.append({ type: 'step', entry: debit.handle, state: 'aborted', moment: '' });
+    for (const state of states) await lines.append({ type: 'step', entry: debit.handle, state, moment: '' });
     await lines.close();
     await expect(open({ disk: house.disk })).rejects.toThrow('goes from prepared');
   });

@@ -269,6 +269,17 @@ describe('what the ledger tells', () => {
     expect((await house.send('PUT', '/intents/told', resigned(intent, makeKeys()))).status).toBe(401);
   });
 
+  test.each([
+    [256, 202],
+    [255, 401],
+  ])('of its proofs the newest count: one that does not hold, before %i that do, is %i', async (count, status) => {
+    const house = await open();
+    const intent = ledger.intent('told', [], 'completed');
+    const given = intent.meta.proofs.at(-1);
+    const proofs = [{ ...given, digest: 'a'.repeat(64) }, ...Array(count).fill(given)];
+    expect((await house.send('PUT', '/intents/told', { ...intent, meta: { proofs } })).status).toBe(status);
+  });
+
   test('what stands among the proofs and is none is passed by: it was told as a defect, and as 503', async () => {
     const house = await open({ ledgerHandles: ['main'] });
     const amid = (body: Json): Json => ({
