@@ -117,6 +117,19 @@ describe('a report', () => {
     expect(ledger.told.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 
+  test('of a newer state that was never answered is sent after a restart, though the one before was', async () => {
+    const debit = entryOf(ledger, 'debit', 'ana', 300);
+    await house.prepare(debit);
+    await settled();
+    ledger.answer = () => 503;
+    await house.go(debit, 'commit');
+    await ledger.waitFor(2);
+    ledger.answer = () => 200;
+    await restart();
+    await settled();
+    expect(ledger.told.at(-1)!.custom).toMatchObject({ handle: debit.handle, status: 'committed' });
+  });
+
   test('of a newer state takes the place of the one before', async () => {
     ledger.answer = ({ status }) => (status === 'prepared' ? 503 : 200);
     const debit = entryOf(ledger, 'debit', 'ana', 300);
