@@ -1,6 +1,6 @@
 /** Who gets a place when places are short, under a clock turned by hand and a network that answers as told. */
 import { describe, expect, test } from 'vitest';
-import { DAY, hangs, makeWorld, taken } from './lanes-world.ts';
+import { DAY, hangs, makeWorld, nothingLeft, taken } from './lanes-world.ts';
 
 describe('shares', () => {
   test('dead lanes leave a place for one that had none, at once', async () => {
