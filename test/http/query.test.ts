@@ -284,6 +284,10 @@ describe('refused as malformed', () => {
     'page[offset]=20',
     'page={"limit":7,"after":3}',
     'page.limit.most=7',
+    // Whichever came last counted.
+    'page.limit=5&page[limit]=7',
+    'page={"index":1}&page.index=0',
+    'sort.meta.moment=1&sort[meta][moment]=-1',
     'data.handle=%ff',
     'data.handle=%',
     '%zz=1',
@@ -363,6 +367,7 @@ describe('refused as malformed', () => {
 test.each([
   ['', 'newest'],
   ['sort.meta.moment=1', 'oldest'],
+  ['sort.meta.moment=1&sort={"meta.moment":1}', 'oldest'],
   ['sort.meta.moment=-1', 'newest'],
   ['sort[meta.moment]=1', 'oldest'],
   ['sort[meta][moment]=1', 'oldest'],
