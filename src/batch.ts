@@ -1,6 +1,7 @@
 /**
- * A batch while it is cleared: each command is decided against all before it, so what was decided, and what follows from
- * that, goes into the frame and the state at once. Whose command is next, and what becomes of the frame, is the engine's.
+ * A batch while it is cleared: each command is decided against all before it, so what was decided, and what follows
+ * from that, goes into the frame and the state at once. Whose command is next, and what becomes of the frame, is the
+ * engine's.
  */
 import { apply } from './core/apply.ts';
 import type { Command, CreateCommand } from './core/command.ts';
@@ -17,7 +18,10 @@ export interface BatchOptions {
   journal: Journal;
   /** Milliseconds from any starting point, by which clearing is timed. */
   stopwatch: () => number;
-  /** Commands of a batch, most of which make one entry; and as many ends, before them, of intents that have waited too long. */
+  /**
+   * Commands of a batch, most of which make one entry; and as many ends, before them, of intents that have waited too
+   * long.
+   */
   batchEntriesMax: number;
   batchBytesMax: number;
   /** After so much clearing a batch ends. */

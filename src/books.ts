@@ -2,8 +2,8 @@
  * The books a server works on: their directory locked, the server's key, and what was recovered. From the lock on no
  * other server writes there, and nothing is written by this one once the lock is lost.
  *
- * Or the books a server only shows: read from a directory that it neither locks nor changes, as they were at one moment,
- * a copy's say, or those that another server goes on with meanwhile.
+ * Or the books a server only shows: read from a directory that it neither locks nor changes, as they were at one
+ * moment, a copy's say, or those that another server goes on with meanwhile.
  */
 import { randomInt } from 'node:crypto';
 import { join, resolve } from 'node:path';
@@ -41,7 +41,9 @@ export function hasBooks(directory: string): boolean {
   return names.some((name) => hasBytes(join(directory, name)));
 }
 
-/** What is no file any more, or is not given, is nothing new either: whether a start needs it is found where it is read. */
+/**
+ * What is no file any more, or is not given, is nothing new either: whether a start needs it is found where it is read.
+ */
 const NOT_NOTHING = ['EISDIR', 'EFTYPE', 'EIO'];
 
 function hasBytes(path: string): boolean {
@@ -53,7 +55,10 @@ function hasBytes(path: string): boolean {
   }
 }
 
-/** Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is thrown. */
+/**
+ * Makes the directory, and the key where there is none and no file of it is named (''). What damage there is, is
+ * thrown.
+ */
 export function openBooks(directory: string, keyFile: string, log: Log): HeldBooks {
   const began = performance.now();
   // Before anything is made: without it there is no start.

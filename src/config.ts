@@ -126,8 +126,9 @@ const UNDER_WAY_BYTES_MAX = Math.min(256, Math.max(16, Math.floor(memoryOfProces
 /** An intent takes some 3 KB. */
 const TEXTS_BYTES_MAX = Math.min(256, Math.max(4, Math.floor(memoryOfProcess() / 64 / MiB))) * MiB;
 /**
- * Threads that verify and sign where nobody says: the first thread's core is its own. Each takes some 15 MiB and 16 more
- * for the keys it knows, together an eighth of the memory at most: a container with little of it may see many cores.
+ * Threads that verify and sign where nobody says: the first thread's core is its own. Each takes some 15 MiB and 16
+ * more for the keys it knows, together an eighth of the memory at most: a container with little of it may see many
+ * cores.
  */
 export function workersFor(cores: number, memoryBytes: number): number {
   return Math.max(1, Math.min(cores - 1, WORKERS_MAX, Math.floor(memoryBytes / (256 * MiB))));
@@ -157,7 +158,10 @@ export function recordsRoom(memoryBytes: number): number {
 /** What a process takes before it has books, and each thread that verifies and signs. */
 const BARE_BYTES = 64 * MiB;
 const WORKER_BYTES = 32 * MiB;
-/** With less there can be no books. A machine whose other bounds leave less may end the process once clients reach all of them. */
+/**
+ * With less there can be no books. A machine whose other bounds leave less may end the process once clients reach all
+ * of them.
+ */
 const BOTH_BYTES_MIN = 96 * MiB;
 const MEMORY_MIN = 512 * MiB;
 
@@ -361,9 +365,9 @@ export function readConfig(args: string[], environment: NodeJS.ProcessEnv): Conf
 const BANK_VARIABLE = 'AYNI_BRIDGE_HEADER';
 
 /**
- * Names of variables that look like ours and set nothing, a misspelt AYNI_OWNER say. They are no reason not to start, as
- * flags that nobody knows are: whoever starts the server may not choose all of them (Kubernetes makes AYNI_SERVICE_HOST
- * where a service is called ayni).
+ * Names of variables that look like ours and set nothing, a misspelt AYNI_OWNER say. They are no reason not to start,
+ * as flags that nobody knows are: whoever starts the server may not choose all of them (Kubernetes makes
+ * AYNI_SERVICE_HOST where a service is called ayni).
  */
 export function strangeVariables(environment: NodeJS.ProcessEnv): string[] {
   const known = new Set([...Object.keys(SETTINGS).map(variable), BANK_VARIABLE]);

@@ -55,7 +55,10 @@ export function noBooksError(directory: string): ConfigError {
   );
 }
 
-/** Books that were deleted, or a disk that is not mounted, look like a first start: whoever knows better is to hear of it. */
+/**
+ * Books that were deleted, or a disk that is not mounted, look like a first start: whoever knows better is to hear of
+ * it.
+ */
 function newBooksText({ directory, knewKey }: Home): string {
   const known = 'the key was there already, so where this server has had books, they are gone or elsewhere';
   return `${directory} has no books: new ones are begun${knewKey ? `; ${known}` : ', with a new key'}.`;
@@ -70,7 +73,9 @@ export function whoMay(config: Config, state: State): string {
   return `ledger ${ledger} ${isOpen ? `open to all who reach ${urlHost(host)}` : named}${server}`;
 }
 
-/** Books that have ledgers, and not this one: it was renamed, or another directory is meant. An empty one helps nobody. */
+/**
+ * Books that have ledgers, and not this one: it was renamed, or another directory is meant. An empty one helps nobody.
+ */
 function refuseOtherBooks({ ledgers }: State, { ledger }: Config, directory: string): void {
   const others = ledgers.slice(1).map(({ handle }) => handle);
   if (others.length === 0) return;

@@ -7,8 +7,8 @@
  * busy; the disk sets the pace.
  *
  * Always holds: the state runs at most one frame ahead of the disk, and no answer, a read's included, leaves before
- * the disk has every entry it may speak of, and as many copies of the books as the operator asked for. A failed write or
- * sync is final: nothing is acknowledged after it.
+ * the disk has every entry it may speak of, and as many copies of the books as the operator asked for. A failed write
+ * or sync is final: nothing is acknowledged after it.
  */
 import { Batch, type BatchOptions } from './batch.ts';
 import { GRANTED } from './core/access/index.ts';
@@ -104,7 +104,9 @@ export interface EngineStats extends EntranceStats {
   accepted: number;
   refused: number;
   noted: number;
-  /** Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, the disk, and copies. */
+  /**
+   * Milliseconds, summed: of each command from its verdict to its batch; of each batch clearing, the disk, and copies.
+   */
   inboxMs: number;
   clearMs: number;
   diskMs: number;
@@ -227,7 +229,10 @@ export class Engine {
     return this.#failure !== null;
   }
 
-  /** The disk, or copies that have to have it, have not taken what is new for long: nothing is answered that speaks of it. */
+  /**
+   * The disk, or copies that have to have it, have not taken what is new for long: nothing is answered that speaks of
+   * it.
+   */
   get isCutOff(): boolean {
     return this.diskWait.isLate || this.#options.copies?.isCutOff === true;
   }
@@ -356,15 +361,18 @@ export class Engine {
   }
 
   /**
-   * A snapshot of all there is now: at once, after the frame that is on its way to the disk, or after the snapshot that is
-   * being taken.
+   * A snapshot of all there is now: at once, after the frame that is on its way to the disk, or after the snapshot that
+   * is being taken.
    */
   requestSnapshot(): void {
     this.#sinceSnapshot = Number.POSITIVE_INFINITY;
     this.#maybeSnapshot();
   }
 
-  /** Has the journal go on in a new segment, between two frames; `done` as for `Journal.beginSegment`, if that comes about. */
+  /**
+   * Has the journal go on in a new segment, between two frames; `done` as for `Journal.beginSegment`, if that comes
+   * about.
+   */
   beginSegment(done: (error: Error | null) => void): void {
     this.#segmentDue = done;
     this.#beginDue();

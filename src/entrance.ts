@@ -86,8 +86,9 @@ export class Entrance {
   }
 
   /**
-   * Lets in who has come, where it is open. So many may have come in one turn of the event loop, each with a long body, that
-   * after a while the others are to wait for their ledgers' turns, also where none of them will ever reach the sequence.
+   * Lets in who has come, where it is open. So many may have come in one turn of the event loop, each with a long body,
+   * that after a while the others are to wait for their ledgers' turns, also where none of them will ever reach the
+   * sequence.
    */
   letInNow(begin: () => void): void {
     const { stopwatch } = this.#options;
@@ -119,8 +120,8 @@ export class Entrance {
   }
 
   /**
-   * Lets in who is next, for a while: answers, and those who read, have their turn too. With `isEnding` everybody, room or
-   * not. Returns whether others are to be let in later.
+   * Lets in who is next, for a while: answers, and those who read, have their turn too. With `isEnding` everybody, room
+   * or not. Returns whether others are to be let in later.
    */
   letIn(isEnding: boolean): boolean {
     const end = this.#options.stopwatch() + LET_IN_MS;

@@ -35,8 +35,8 @@ export class Member {
 const SHELF_CHARS_MAX = 16 * 1024 * 1024;
 
 /**
- * Members of which there may be very many, each of a record that may be large: those asked for lately. They lie by the entry
- * whose events show them, since all of an entry are forgotten at once.
+ * Members of which there may be very many, each of a record that may be large: those asked for lately. They lie by the
+ * entry whose events show them, since all of an entry are forgotten at once.
  */
 export class Shelf {
   readonly texts: Board<string>;
@@ -145,8 +145,8 @@ function viewAt(state: State, row: number, address: number): (sealer: Sealer | n
 }
 
 /**
- * Members for the records that events of one entry show, one for each record; that of the intent is in all of them. On the
- * shelf they lie by `entry`.
+ * Members for the records that events of one entry show, one for each record; that of the intent is in all of them. On
+ * the shelf they lie by `entry`.
  */
 export function membersAt(
   state: State,

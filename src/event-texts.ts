@@ -9,9 +9,9 @@ const BYTES_MAX = 256 * 1024;
 const INDEX_MAX = 2 ** 20;
 
 /**
- * Hundreds may follow one ledger, effects and readers, and each of them is told the same events, which are the same to the
- * last byte whenever they are made: one of them has each made and signed, the others have it from here. They lie in flat
- * memory, since a few of them may be as long as all of V8's heap should hold.
+ * Hundreds may follow one ledger, effects and readers, and each of them is told the same events, which are the same to
+ * the last byte whenever they are made: one of them has each made and signed, the others have it from here. They lie in
+ * flat memory, since a few of them may be as long as all of V8's heap should hold.
  */
 export class EventTexts {
   readonly #make: (event: LedgerEvent) => string;

@@ -1,7 +1,7 @@
 /**
- * Events: what the journal's entries tell those who want to hear of changes. Each follows from one entry and the records
- * as they were right after it, so an event is the same to the last byte whenever it is told, and is kept nowhere: the
- * journal is the store.
+ * Events: what the journal's entries tell those who want to hear of changes. Each follows from one entry and the
+ * records as they were right after it, so an event is the same to the last byte whenever it is told, and is kept
+ * nowhere: the journal is the store.
  *
  *     every kind        <kind>-created, <kind>-updated, <kind>-proofs-added, <kind>-dropped
  *     intents           intent-updated for every outcome after the first; for each credit of a committed one
@@ -83,9 +83,10 @@ export function placedAt(state: State, seq: number, only?: number): Placed | nul
 }
 
 /**
- * Entries of two histories are told apart by how they begin (storage/entry-bytes.ts): a luid, which is made at random for each
- * record and intent, a handle of at most 256 characters, and the moment; and right behind these the hash of a change or drop,
- * the key and signature of a proof, the outcome of a step, what became of a delivery. What is longer says no more of that.
+ * Entries of two histories are told apart by how they begin (storage/entry-bytes.ts): a luid, which is made at random
+ * for each record and intent, a handle of at most 256 characters, and the moment; and right behind these the hash of a
+ * change or drop, the key and signature of a proof, the outcome of a step, what became of a delivery. What is longer
+ * says no more of that.
  */
 const MARKED_BYTES = 512;
 /** Places without an entry that are passed by in one step. */
@@ -296,8 +297,8 @@ export function eventText({ ledger, handle, signal, members, moment }: LedgerEve
 const FILTER_EFFORT_MAX = 500_000;
 
 /**
- * Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. A filter
- * that takes more looking than it is given asks for nothing.
+ * Whether an event is one that a filter asks for. Only what the filter looks at is made, and proofs only for it. A
+ * filter that takes more looking than it is given asks for nothing.
  */
 export function isWanted(event: LedgerEvent, filter: readonly Condition[], sealer: Sealer): boolean {
   const { signal, members } = event;

@@ -1,20 +1,20 @@
 /**
  * Who keeps a copy of the books going (`ayni follow`) reads them here: files of the directory, on a port of its own,
- * where the operator asked for one. It is no part of the ledger's interface; whoever reaches the port reads all books, where
- * it does not ask for certificates (peer-tls.ts).
+ * where the operator asked for one. It is no part of the ledger's interface; whoever reaches the port reads all books,
+ * where it does not ask for certificates (peer-tls.ts).
  *
  *     GET /books               the server's key, and which segments and snapshots there are
- *     GET /books/<name>?from=  the file from that byte on, and to=, where that is asked for; of the last segment as far as
- *                              it is on the device, and where that is not farther, as soon as it is (204: for half a minute
- *                              it was not; at once with wait=no)
+ *     GET /books/<name>?from=  the file from that byte on, and to=, where that is asked for; of the last segment as far
+ *                              as it is on the device, and where that is not farther, as soon as it is (204: for half
+ *                              a minute it was not; at once with wait=no)
  *
- * With each question they say how far their copy has come (follower=<its name>&seq=<entry>&chain=<hash of the frame>): one
- * that has another last entry than these books is told so (409). Answers may be made to wait until so many of them have all
- * there is (`guard`).
+ * With each question they say how far their copy has come (follower=<its name>&seq=<entry>&chain=<hash of the frame>):
+ * one that has another last entry than these books is told so (409). Answers may be made to wait until so many of them
+ * have all there is (`guard`).
  *
  * What always holds: nothing is handed out that the device does not have, so no copy is ever ahead of these books; none
- * counts as one that has what was written last but by the hash of the last frame, which nobody has of other books; no file
- * is named but the journal's and the snapshots', never the key; nothing is changed.
+ * counts as one that has what was written last but by the hash of the last frame, which nobody has of other books; no
+ * file is named but the journal's and the snapshots', never the key; nothing is changed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -107,7 +107,10 @@ export class Followers {
   /** Who waits for what is not there yet. */
   #waiting = new Set<() => void>();
   #newestSnapshot = 0;
-  /** By copy, the entry that it said it has, and these books have not: what is said only once may be a byte that changed on its way. */
+  /**
+   * By copy, the entry that it said it has, and these books have not: what is said only once may be a byte that changed
+   * on its way.
+   */
   readonly #strange = new Map<string, number>();
   /** Whether that was told of one of them. */
   #hasTold = false;
@@ -218,7 +221,10 @@ export class Followers {
     for (const done of unspoken) queueMicrotask(done);
   }
 
-  /** Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do, and what is to be said of it. */
+  /**
+   * Resolves when all of them have all there is, as far as they say so within some seconds: returns whether they do,
+   * and what is to be said of it.
+   */
   async caughtUp(): Promise<{ haveAll: boolean; text: string }> {
     for (const end = performance.now() + STOP_MS_MAX; this.#behind().length > 0 && performance.now() < end; ) {
       await pause(10);
@@ -244,7 +250,10 @@ export class Followers {
     return [...this.#followers.values()].filter((it) => it.seq !== seq || it.chain?.equals(chain) === false);
   }
 
-  /** Listens, to `peers` alone where there are any; port 0 takes a free one. Rejects with ListenError where the port cannot be had. */
+  /**
+   * Listens, to `peers` alone where there are any; port 0 takes a free one. Rejects with ListenError where the port
+   * cannot be had.
+   */
   async listen(at: { host: string; port: number }, peers: PeerFiles | null = null): Promise<SidePort> {
     const { disk, directory, tell } = this.#options;
     const snapshots = await this.#ownOf(disk.readdir(directory));
@@ -284,7 +293,9 @@ export class Followers {
     await this.#send(name, from, Math.max(from, Math.min(to, end)), response);
   }
 
-  /** Takes what is said of a copy, if anything; returns whether it is as far as these books, and has another last entry. */
+  /**
+   * Takes what is said of a copy, if anything; returns whether it is as far as these books, and has another last entry.
+   */
   #hear(params: URLSearchParams, response: ServerResponse): boolean {
     const [name, seq] = [params.get('follower') ?? '', Number(params.get('seq') ?? Number.NaN)];
     if (!/^[\w-]{1,40}$/.test(name) || !Number.isSafeInteger(seq)) return false;
@@ -389,7 +400,10 @@ export class Followers {
     return segmentSeq(name) > 0 && segmentSeq(name) <= segmentSeq(this.#options.journal.end?.file ?? '');
   }
 
-  /** Where a file ends for those who follow; null where there is none for them. Of the last segment, once it is past `from`. */
+  /**
+   * Where a file ends for those who follow; null where there is none for them. Of the last segment, once it is past
+   * `from`.
+   */
   async #endOf(name: string, from: number, waitMs: number, response: ServerResponse): Promise<number | null> {
     const { disk, directory, journal } = this.#options;
     if (!this.#isDurableSegment(name) && !isPartName(name) && snapshotSeq(name) < 0) return null;

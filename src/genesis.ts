@@ -48,8 +48,8 @@ export function ledgerCommand(
 }
 
 /**
- * Makes the ledger that requests without x-ledger work in. It is open to everybody where `owner` is empty, and otherwise
- * to that base64 key alone, as a signature and as a token.
+ * Makes the ledger that requests without x-ledger work in. It is open to everybody where `owner` is empty, and
+ * otherwise to that base64 key alone, as a signature and as a token.
  */
 export function createDefaultLedger(engine: Engine, server: KeyPair, handle: string, owner: string): Promise<void> {
   const content = signedByServer(server, firstLedger(handle, owner), engine.now());

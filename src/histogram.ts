@@ -1,6 +1,6 @@
 /**
- * How values are spread: counted in buckets whose bounds double. Adding one takes some nanoseconds and leaves no garbage, so
- * that it is done for each request, whether anybody asks or not; who asks adds the buckets up.
+ * How values are spread: counted in buckets whose bounds double. Adding one takes some nanoseconds and leaves no
+ * garbage, so that it is done for each request, whether anybody asks or not; who asks adds the buckets up.
  */
 export class Histogram {
   /** The bound of the first bucket. */
@@ -18,7 +18,8 @@ export class Histogram {
   /** The value is not negative. */
   add(value: number): void {
     const cells = this.#cells;
-    // How many binary digits it takes to count the steps of the least bound that lie wholly below: as often that one doubles.
+    // How many binary digits it takes to count the steps of the least bound that lie wholly below: as often that one
+    // doubles.
     const below = Math.min(Math.ceil(value / this.#least) - 1, STEPS_MAX);
     const bucket = below <= 0 ? 0 : 32 - Math.clz32(below);
     cells[Math.min(bucket, this.#buckets)]!++;

@@ -1,4 +1,6 @@
-/** What this process may use of the machine: where it runs in a container, or under a service's limits, that is less. */
+/**
+ * What this process may use of the machine: where it runs in a container, or under a service's limits, that is less.
+ */
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { readWhole, realDisk } from './storage/disk.ts';

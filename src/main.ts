@@ -41,8 +41,8 @@ const STOPPED = { SIGTERM: 0, SIGINT: 0, SIGHUP: 129 };
 
 // Who read the log may be gone, as `| head` is: that is no reason to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-// With nobody to hear it Node opens a debugger, and whoever has an account on this machine may ask that for the key. Log
-// rotation sends it, and who means SIGUSR2.
+// With nobody to hear it Node opens a debugger, and whoever has an account on this machine may ask that for the key.
+// Log rotation sends it, and who means SIGUSR2.
 process.on('SIGUSR1', () => tell('SIGUSR1 does nothing here. SIGUSR2 takes a snapshot.'));
 
 /** What there is to stop. */
@@ -143,8 +143,8 @@ function checkFollowers({ followers, followersMin, followersTls, durability, rea
 }
 
 /**
- * Rejects where no books are to begin: before a directory, a lock or a key is made where a disk is to be mounted, or a key is
- * asked for that nothing needs.
+ * Rejects where no books are to begin: before a directory, a lock or a key is made where a disk is to be mounted, or a
+ * key is asked for that nothing needs.
  */
 async function checkBeginning(config: Config, directory: string): Promise<void> {
   if (!mayBegin(config)) throw noBooksError(directory);
@@ -191,7 +191,10 @@ async function openToFollowers(
   return open;
 }
 
-/** Nobody is answered before the copies have what there is: somebody may have been answered with less of it before the start. */
+/**
+ * Nobody is answered before the copies have what there is: somebody may have been answered with less of it before the
+ * start.
+ */
 async function guard(min: number, { followers: port, rooms: { followers, server } }: Running): Promise<void> {
   // Who begins the first of them has to know port and key, which a first start has only just made.
   tell(
@@ -246,8 +249,9 @@ async function stop(running: Running, code: number, inform: Log['inform']): Prom
 }
 
 /**
- * Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. A disk that
- * does not answer is waited for: what it was told to write nobody can take back, and no process ends before it does.
+ * Where copies do not come for what is to be answered, whoever waits for it is told; nothing else would end that. A
+ * disk that does not answer is waited for: what it was told to write nobody can take back, and no process ends before
+ * it does.
  */
 function endWithoutCopies({ rooms: { engine, followers } }: Running): void {
   if (followers.isCutOff && engine.owesAnswers) engine.fail(followers.notCopied());

@@ -3,8 +3,8 @@
  * operator asked for one. It is no part of the ledger's interface, is not signed, and says nothing of any record.
  *
  * Nothing is counted here: the rooms count for themselves, and are read when somebody asks. What a process of Node is
- * usually asked for (processor time, memory, collections, the event loop's lateness) comes from prom-client. Histograms are
- * written here, since those of prom-client would have to be told each value.
+ * usually asked for (processor time, memory, collections, the event loop's lateness) comes from prom-client. Histograms
+ * are written here, since those of prom-client would have to be told each value.
  */
 import { createRequire } from 'node:module';
 import type { Counter, Gauge, Registry } from 'prom-client';
@@ -28,7 +28,9 @@ interface Watched {
   followers: Followers;
   /** Null before the port is open. */
   server(): Server | null;
-  /** Room on the disk of the data. Throws where the directory is gone: then nothing is told, and the server ends soon. */
+  /**
+   * Room on the disk of the data. Throws where the directory is gone: then nothing is told, and the server ends soon.
+   */
   freeBytes(): number;
   snapshots: Snapshots;
 }

@@ -6,12 +6,18 @@
 import { type Config, ConfigError } from './config.ts';
 import { readWhole, realDisk } from './storage/disk.ts';
 
-/** What the server itself has open, and needs for the journal, a snapshot, modules that it loads later, and who asks for metrics. */
+/**
+ * What the server itself has open, and needs for the journal, a snapshot, modules that it loads later, and who asks for
+ * metrics.
+ */
 const OWN_FILES = 128;
 const FILES_PER_WORKER = 8;
 /** Each call may leave an idle connection behind: see effects/outgoing.ts. */
 const FILES_PER_CALL = 2;
-/** Of all that is left, so much is for calls; and of the connections' room so much for those that are told that there are too many. */
+/**
+ * Of all that is left, so much is for calls; and of the connections' room so much for those that are told that there
+ * are too many.
+ */
 const CALLS_SHARE = 1 / 4;
 const TOLD_SHARE = 1 / 5;
 /** Past the most connections there may be, at most as many again are taken, to be told that there are too many. */

@@ -34,7 +34,10 @@ export function systemSigner(key: Uint8Array): Record<string, unknown> {
   return { handle: SYSTEM_SIGNER, format: 'ed25519-raw', public: encodeBase64(key) };
 }
 
-/** What it says of the ledger that books begin with: it is open to everybody, or to the owner with this base64 key alone. */
+/**
+ * What it says of the ledger that books begin with: it is open to everybody, or to the owner with this base64 key
+ * alone.
+ */
 export function firstLedger(handle: string, owner: string): Record<string, unknown> {
   const everything = { action: 'any', record: 'any' };
   const ofOwner = [

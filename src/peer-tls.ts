@@ -1,6 +1,6 @@
 /**
- * TLS between machines of one operator: each shows a certificate to the other, and neither goes on without. What a machine
- * needs lies in a directory:
+ * TLS between machines of one operator: each shows a certificate to the other, and neither goes on without. What a
+ * machine needs lies in a directory:
  *
  *     cert.pem   its certificate, with those that lead to its issuer behind it
  *     key.pem    the key of that, for nobody else to read
@@ -38,7 +38,10 @@ const FILE_BYTES_MAX = 1024 * 1024;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 /** Any of them, and a key too. Single hyphens stand in some. */
 const ANYTHING = /-----BEGIN ([^-]*)-----(?:[^-]|-(?!----))*-----END \1-----/g;
-/** What is left beside whole ones of one that is damaged or was cut off, be it but a hyphen; a line of hyphens may stand anywhere. */
+/**
+ * What is left beside whole ones of one that is damaged or was cut off, be it but a hyphen; a line of hyphens may stand
+ * anywhere.
+ */
 const NOT_WHOLE = /-----(?:BEGIN|END) |-(?:B(?:E(?:G(?:IN?)?)?)?)?$/;
 const LOOK_MS = 5_000;
 /** How long before a certificate ends that is said, but for no more than a third of its lifetime: some last a day. */
@@ -74,7 +77,10 @@ export class PeerFiles {
     return this.#tls;
   }
 
-  /** Looks now and then, until what it returns is called; calls `renewed` where others are in use since, `looked` each time. */
+  /**
+   * Looks now and then, until what it returns is called; calls `renewed` where others are in use since, `looked` each
+   * time.
+   */
   watch(tell: (text: string) => void, renewed = () => {}, looked = () => {}): () => void {
     this.#tellConfused(tell);
     this.tellEnding(tell, Date.now());
@@ -87,7 +93,10 @@ export class PeerFiles {
     return () => clearInterval(timer);
   }
 
-  /** Takes what has come to lie there; returns whether anything has. Tells what it cannot use, and goes on with what it has. */
+  /**
+   * Takes what has come to lie there; returns whether anything has. Tells what it cannot use, and goes on with what it
+   * has.
+   */
   look(tell: (text: string) => void): boolean {
     try {
       const files = readFiles(this.#disk, this.#directory);
@@ -115,8 +124,8 @@ export class PeerFiles {
   }
 
   /**
-   * Tells of two of which OpenSSL takes one for the other: it looks for who issued one by name, and by key where one is named,
-   * and stops at the first. Of two that issued themselves the second is refused then, as a stranger.
+   * Tells of two of which OpenSSL takes one for the other: it looks for who issued one by name, and by key where one is
+   * named, and stops at the first. Of two that issued themselves the second is refused then, as a stranger.
    */
   #tellConfused(tell: (text: string) => void): void {
     const named = new Map<string, X509Certificate[]>();

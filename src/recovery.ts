@@ -2,9 +2,9 @@
  * The road back: newest whole snapshot, then every journal frame after it, through the same `apply` as live traffic.
  * Nothing is decided again. A torn tail was never acknowledged: it is cut, and told. Where only one byte of the last
  * frame has changed, its CRC tells which and the server's signature what it was: it is put back, and told, as is one
- * among the zeros behind it. Anything else that does not fit is damage, a torn tail too where a server has stopped there
- * and left the end whole: the error names file and byte, and nothing is changed, but that a last segment which other books
- * have too is a copy of it by then.
+ * among the zeros behind it. Anything else that does not fit is damage, a torn tail too where a server has stopped
+ * there and left the end whole: the error names file and byte, and nothing is changed, but that a last segment which
+ * other books have too is a copy of it by then.
  */
 import { basename, join } from 'node:path';
 import { lookAheadOfApply } from './core/ahead.ts';
@@ -103,7 +103,8 @@ export function show(options: RecoveryOptions): Recovered {
 /** Reads them, and cuts or puts back what may be. */
 function mend(options: RecoveryOptions): Recovered {
   const notes: string[] = [];
-  // Behind a frame that is whole again there may be what is left of the next. Each lies further on, so there is an end to it.
+  // Behind a frame that is whole again there may be what is left of the next. Each lies further on, so there is an end
+  // to it.
   for (let before: PutBack | null = null; ; ) {
     const read = readMended(options, before);
     notes.push(...read.notes);
@@ -119,7 +120,10 @@ interface PutBack {
   notes: string[];
 }
 
-/** The books; or, where a byte was put back, only which one: they have to be read again then, and would be in memory twice. */
+/**
+ * The books; or, where a byte was put back, only which one: they have to be read again then, and would be in memory
+ * twice.
+ */
 function readMended(options: RecoveryOptions, before: PutBack | null): Recovered | PutBack {
   const { disk, directory, verify } = options;
   // A server that has the same file may go on writing to it: what is read here is to be what is gone on with.
@@ -137,7 +141,10 @@ function readMended(options: RecoveryOptions, before: PutBack | null): Recovered
   return { ...books, notes: [...books.notes, ...notes] };
 }
 
-/** How far the journal goes; the books are null where only a byte that can be put back keeps it from its newest snapshot. */
+/**
+ * How far the journal goes; the books are null where only a byte that can be put back keeps it from its newest
+ * snapshot.
+ */
 function readOrShort(options: RecoveryOptions): Pick<ReadResult, 'position' | 'torn'> & { books: Recovered | null } {
   const { disk, directory, verify } = options;
   try {
@@ -206,8 +213,8 @@ function isOurs({ kind }: RefusedSnapshot): boolean {
 }
 
 /**
- * Where nothing here is ours, what somebody else has signed is all that is left of their books, or ours under another key:
- * new ones beside it would hide that from whoever copied half of them.
+ * Where nothing here is ours, what somebody else has signed is all that is left of their books, or ours under another
+ * key: new ones beside it would hide that from whoever copied half of them.
  */
 function refuseOthers(directory: string, seq: number, refused: readonly RefusedSnapshot[]): void {
   const other = refused.find((snapshot) => !isOurs(snapshot));

@@ -94,8 +94,8 @@ export function customsOf(outcome: Outcome, version: Version): string[] {
 }
 
 /**
- * An intent passes each status once, so the first of an outcome's names it; errors are told apart by all they say, which
- * is less where an early build noted them.
+ * An intent passes each status once, so the first of an outcome's names it; errors are told apart by all they say,
+ * which is less where an early build noted them.
  */
 export function outcomeKey(luid: string, { steps, moment, links, isEarly, detail }: Outcome): string {
   if (steps[0] !== 'error') return `${luid} ${steps[0]}`;
@@ -236,9 +236,9 @@ export function signedText(data: string, moment: number, sealer: Sealer): string
 }
 
 /**
- * The same for others than clients: it names the ledger it speaks for, and the one bridge it speaks to. One key signs for
- * all ledgers of a server, and what one of them has a bridge do must not look like the word of another; and whoever is told
- * to do something could hand it on to another bridge, which would do it too.
+ * The same for others than clients: it names the ledger it speaks for, and the one bridge it speaks to. One key signs
+ * for all ledgers of a server, and what one of them has a bridge do must not look like the word of another; and whoever
+ * is told to do something could hand it on to another bridge, which would do it too.
  */
 export function outwardText(
   data: string,

@@ -29,7 +29,10 @@ export interface RoomOptions {
   bothBytesMax: number;
 }
 
-/** What there is no room for: records; any entry at all; what is no record, in V8's heap; or either, in the machine's memory. */
+/**
+ * What there is no room for: records; any entry at all; what is no record, in V8's heap; or either, in the machine's
+ * memory.
+ */
 type Fullness = 'records' | 'entries' | 'v8' | 'memory';
 
 export class Room {

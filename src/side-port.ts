@@ -1,4 +1,7 @@
-/** Ports beside that of the ledgers, for whoever runs the server: HTTP, or HTTPS among peers, where the operator asked for them. */
+/**
+ * Ports beside that of the ledgers, for whoever runs the server: HTTP, or HTTPS among peers, where the operator asked
+ * for them.
+ */
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
@@ -19,7 +22,10 @@ export class ListenError extends Error {
   }
 }
 
-/** Takes the port, and serves nobody there; resolves with what lets it go. Rejects with ListenError where it cannot be had. */
+/**
+ * Takes the port, and serves nobody there; resolves with what lets it go. Rejects with ListenError where it cannot be
+ * had.
+ */
 export function holdSidePort({
   host,
   port,
@@ -91,8 +97,9 @@ export function openSidePort(options: SidePortOptions, answer: RequestListener):
 }
 
 /**
- * Answers one request of a connection at a time. Who asks for the next before the first is answered would have as many files
- * open, and read, as it likes, and figures made: Node hands over all that come in one piece, thousands, before it does anything else.
+ * Answers one request of a connection at a time. Who asks for the next before the first is answered would have as many
+ * files open, and read, as it likes, and figures made: Node hands over all that come in one piece, thousands, before it
+ * does anything else.
  */
 function inTurn(answer: RequestListener): RequestListener {
   const answering = new WeakMap<Socket, ServerResponse>();
@@ -103,8 +110,8 @@ function inTurn(answer: RequestListener): RequestListener {
     response.once('close', () => answering.get(socket) === response && answering.delete(socket));
     if (before === undefined) answer(request, response);
     else if (!before.writableEnded) socket.destroy();
-    // Over TLS it is told later that an answer left than who has got it asks for the next. Behind the last of a connection
-    // (HTTP/1.0 may ask for more) no other gets the socket: it would never be told that it is gone.
+    // Over TLS it is told later that an answer left than who has got it asks for the next. Behind the last of a
+    // connection (HTTP/1.0 may ask for more) no other gets the socket: it would never be told that it is gone.
     else before.once('close', () => response.socket !== null && !socket.destroyed && answer(request, response));
   };
 }
@@ -127,11 +134,15 @@ function openToPeers(peers: PeerFiles, tell: (text: string) => void, answer: Req
   return { server, end };
 }
 
-/** What peers have shown who are connected: it is looked at as they come, and they may stay for longer than it holds. */
+/**
+ * What peers have shown who are connected: it is looked at as they come, and they may stay for longer than it holds.
+ */
 export class Shown {
   readonly #terms = new Map<TLSSocket, Term>();
   readonly #tell: (text: string) => void;
-  /** There may be ever new ones, of ever new addresses; those who are connected are asked for again and again, and stay. */
+  /**
+   * There may be ever new ones, of ever new addresses; those who are connected are asked for again and again, and stay.
+   */
   readonly #told = new Recent<string, true>(ENDS_TOLD_MAX);
 
   constructor(tell: (text: string) => void) {
@@ -169,8 +180,8 @@ interface Shaking {
 const UNSHOWN = 'it showed no certificate';
 
 /**
- * Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are. Who is
- * refused may be a copy whose operator wonders why: it is not told.
+ * Whoever shows nothing, again and again, makes room for the next himself: the first goes of those from where most are.
+ * Who is refused may be a copy whose operator wonders why: it is not told.
  */
 class Handshakes {
   readonly #shaking = new Map<string, Shaking>();
@@ -219,7 +230,8 @@ class Handshakes {
   }
 
   #refuse(error: Error, socket: TLSSocket): void {
-    // Of a certificate Node tells once it has hung up, and not any more where it came from: it is the one that ended last.
+    // Of a certificate Node tells once it has hung up, and not any more where it came from: it is the one that ended
+    // last.
     if (socket.authorizationError) return this.#tellOnce(this.#last, String(socket.authorizationError));
     // Who hangs up, or takes too long, has no address either, and has not ended yet: that is told when it does.
     this.#tellOnce(this.#shaking.get(nameOf(socket)), errorCode(error));

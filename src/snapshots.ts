@@ -1,6 +1,6 @@
 /**
- * The snapshots of a running server; and where the disk has changed what a start would read, one more of them, which needs
- * nothing of that.
+ * The snapshots of a running server; and where the disk has changed what a start would read, one more of them, which
+ * needs nothing of that.
  *
  * What always holds: nothing is written for a snapshot while scrubbing writes, nor beside a journal that others have
  * put in the place of this one. A snapshot that was found to have changed, or from which no start could go on, does not
@@ -71,8 +71,8 @@ export class Snapshots {
   }
 
   /**
-   * Takes one. To be called between two frames: what the state holds is then what the journal does. Null where it could not
-   * be taken, and is told of; rejects where the process is to end for that.
+   * Takes one. To be called between two frames: what the state holds is then what the journal does. Null where it could
+   * not be taken, and is told of; rejects where the process is to end for that.
    */
   async take(): Promise<(SnapshotTaken & { seq: number }) | null> {
     try {
@@ -87,7 +87,8 @@ export class Snapshots {
 
   async #take(): Promise<SnapshotTaken & { seq: number }> {
     const { state, journal } = this.#options;
-    // It would stand for entries that a journal put in the place of this one has not, and what it makes superfluous goes.
+    // It would stand for entries that a journal put in the place of this one has not, and what it makes superfluous
+    // goes.
     journal.mustBeAsLeft();
     const { extra, parts } = dumpState(state);
     const content = { ...journal.position, extra: packValue(extra), parts };
@@ -133,7 +134,10 @@ export class Snapshots {
     return this.offers(file) && !this.#refused.has(file);
   }
 
-  /** Whether copies are given this snapshot, or segment: of one that cannot be read they tell why, and it may be there again. */
+  /**
+   * Whether copies are given this snapshot, or segment: of one that cannot be read they tell why, and it may be there
+   * again.
+   */
   offers(file: string): boolean {
     const seq = snapshotSeq(file);
     if (seq < 0) return segmentSeq(file) > this.#brokenUpTo;

@@ -5,16 +5,19 @@
  *   ring    the texts in UTF-8, one behind the other; one that would not fit before the end begins anew at the start
  *   table   sets of four rows: number, where its text ends, bytes, a note of the caller's
  *
- * An end is counted over all that was ever written, so it tells by itself whether a text is still there: it is, until as
- * much as the ring holds has been written since its start. Nothing is ever looked for, moved or forgotten one by one, and
- * the system gives memory where it is first written.
+ * An end is counted over all that was ever written, so it tells by itself whether a text is still there: it is, until
+ * as much as the ring holds has been written since its start. Nothing is ever looked for, moved or forgotten one by
+ * one, and the system gives memory where it is first written.
  *
  * What always holds: what is given for a number is the text that was last set for it.
  */
 import { hashMix } from './memory/index.ts';
 
 const SET_ROWS = 4;
-/** For so much of the ring there is a row. Most texts are longer: a set with more of them than it has rows loses the oldest. */
+/**
+ * For so much of the ring there is a row. Most texts are longer: a set with more of them than it has rows loses the
+ * oldest.
+ */
 const ROW_FOR_BYTES = 512;
 
 interface NotedText {
@@ -31,7 +34,9 @@ export class TextRing {
   readonly #ends: Float64Array;
   readonly #bytes: Uint32Array;
   readonly #notes: Uint32Array;
-  /** All that was ever written, and what was left out at the ring's end. Not from 0 on, which as an end tells of none. */
+  /**
+   * All that was ever written, and what was left out at the ring's end. Not from 0 on, which as an end tells of none.
+   */
   #written = 1;
 
   /** `bytesMax`: what the texts may take, one at least; the table takes less than a twentieth of that beside. */

@@ -93,8 +93,8 @@ export function fullText(what: Fullness, taken: Taken): string {
 }
 
 /**
- * Tells of books that are full, once of each reason, and when there has been room again for a minute: open intents come to
- * their end, and the next that come may be too many again. To be called each second.
+ * Tells of books that are full, once of each reason, and when there has been room again for a minute: open intents come
+ * to their end, and the next that come may be too many again. To be called each second.
  */
 export function watchFullness(tell: (text: string) => void): (what: Fullness | null, taken: Taken) => void {
   const told = new Set<Fullness>();
@@ -125,7 +125,10 @@ function missingText(missing: number): string {
   return `${of} fewer than there were to be (--workers) verify and sign: the system had none, or one died and could not be started again. The others do their work, the first one where none is left: all is served, only slower. See that there is memory, and that the process may have more threads (ulimit -u, pids.max), then start again.`;
 }
 
-/** No snapshot could be taken in the place of what the disk has changed. To end for that would leave only what has changed. */
+/**
+ * No snapshot could be taken in the place of what the disk has changed. To end for that would leave only what has
+ * changed.
+ */
 export function notReplacedText(error: Error): string {
   return `No snapshot could be taken in the place of what has changed on the disk (${errorText(error)}). The server goes on, for its memory may be all that is whole: do not stop it. Make room, or see to the disk, then have one taken (SIGUSR2); it is tried again with the next look.`;
 }
@@ -252,8 +255,8 @@ function isWithin({ path }: Error & { path?: string }, directory: string): boole
 export type LookAtClock = (lastMoment: number, now: number, steady: number) => void;
 
 /**
- * Tells of a clock that is behind the books, once, and again where it had caught up, or leapt and is behind them still; and of
- * each time that it leaps forward past them.
+ * Tells of a clock that is behind the books, once, and again where it had caught up, or leapt and is behind them still;
+ * and of each time that it leaps forward past them.
  */
 export function watchClock(tell: (text: string) => void): LookAtClock {
   let isTold = false;
@@ -274,7 +277,10 @@ export function watchClock(tell: (text: string) => void): LookAtClock {
 /** A clock that nobody sets, and the processor time that the process has taken, both in milliseconds. */
 type LookAtTime = (steady: number, computed: number) => void;
 
-/** Tells where it was not called for long, from when it was made on, and who had the time; it is to be called each second. */
+/**
+ * Tells where it was not called for long, from when it was made on, and who had the time; it is to be called each
+ * second.
+ */
 export function watchStillness(tell: (text: string) => void, ...begun: Parameters<LookAtTime>): LookAtTime {
   let last = begun;
   return (...now) => {
@@ -300,7 +306,10 @@ function leapText(leapt: number, now: number): string {
   return `The machine's clock leapt ${Math.round(leapt / 1000)} s forward, to ${new Date(now).toISOString()}: it was set, or the machine slept. Pending intents whose time is over by it end, and what is written carries its moment, behind which these books never go again. If this clock is wrong now, end the server at once.`;
 }
 
-/** A word about a clock that is behind the books, or null. Moments in the books never go back, so they stand still until it has caught up. */
+/**
+ * A word about a clock that is behind the books, or null. Moments in the books never go back, so they stand still until
+ * it has caught up.
+ */
 export function clockText(lastMoment: number, now: number): string | null {
   const behind = lastMoment - now;
   if (behind <= CLOCK_BEHIND_MS_MAX) return null;

@@ -1,38 +1,49 @@
 /**
- * A fair queue with admission control: who comes in next, and who may wait at all, so that one ledger that sends more than
- * the server can do is what waits, and the others hardly notice.
+ * A fair queue with admission control: who comes in next, and who may wait at all, so that one ledger that sends more
+ * than the server can do is what waits, and the others hardly notice.
  *
  * Turns are deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", 1995): the
  * ledgers in which somebody waits stand in a ring; whose turn it is gets an allowance of bytes, and goes on to the end
  * of the ring when that does not reach for its next request. Within a ledger it is first come, first served. A request
  * costs its bytes, and as many as would take so long to clear as the ledger's last requests took: one that is short may
- * keep the server for a second. Where requests turn out to be far dearer than those before them, what of their ledger has
- * had its turn and is not cleared yet waits for another one.
+ * keep the server for a second. Where requests turn out to be far dearer than those before them, what of their ledger
+ * has had its turn and is not cleared yet waits for another one.
  *
- * Places are shared by what is left of them (Choudhury and Hahne, "Dynamic Queue Length Thresholds", 1998): a ledger may
- * hold so many times what is free, so that whoever floods the server leaves room for those who do not.
+ * Places are shared by what is left of them (Choudhury and Hahne, "Dynamic Queue Length Thresholds", 1998): a ledger
+ * may hold so many times what is free, so that whoever floods the server leaves room for those who do not.
  *
  * What always holds: whatever waits gets its turn; a turn costs as much work for one ledger waiting as for a thousand.
  */
 
 /** What a request costs beside its bytes. */
 const REQUEST_BYTES = 1024;
-/** So many cost as much as a millisecond of clearing: ten usual requests take that from their first byte to their answer. */
+/**
+ * So many cost as much as a millisecond of clearing: ten usual requests take that from their first byte to their
+ * answer.
+ */
 const CLEAR_BYTES = 20 * 1024;
 /** Allowance of one turn: a few usual requests. */
 const TURN_BYTES = 4096;
 /** Nobody holds more than so many times the places that are free: alone, a ledger has four fifths of all. */
 export const SHARE = 4;
 
-/** What is thought of a ledger none of whose requests was cleared yet: dearer than most, so that few are let in at once. */
+/**
+ * What is thought of a ledger none of whose requests was cleared yet: dearer than most, so that few are let in at once.
+ */
 const CLEAR_MS = 1;
-/** The same where the first ones of other ledgers were quick lately: no less, for who made those may make dear ones next. */
+/**
+ * The same where the first ones of other ledgers were quick lately: no less, for who made those may make dear ones
+ * next.
+ */
 const CLEAR_MS_LEAST = 0.25;
 /** So many requests make most of what is known of a ledger. */
 const RECENT = 32;
 /** And so many make most of what is thought of new ones, where they turn out to be dear. */
 const DEAR_RECENT = 4;
-/** One counts as so many times what was known at most: it may have met a collection, or a thread that took its processor. */
+/**
+ * One counts as so many times what was known at most: it may have met a collection, or a thread that took its
+ * processor.
+ */
 const SURPRISE = 16;
 const SURPRISE_MS = 0.05;
 
@@ -77,8 +88,8 @@ export class ClearTimes {
 }
 
 /**
- * What a request of each ledger took in a batch that took long, on the average; told of those alone that took longer than
- * a stall of the whole process may have been.
+ * What a request of each ledger took in a batch that took long, on the average; told of those alone that took longer
+ * than a stall of the whole process may have been.
  */
 export function dearIn(cleared: Iterable<readonly [ledger: number, ms: number]>, stallMs: number): Map<number, number> {
   const sums = new Map<number, { ms: number; count: number }>();

@@ -3,7 +3,10 @@ export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** An http or https URL that has nothing in it beside a place, else null: a password would be told with every error, and be kept in files. */
+/**
+ * An http or https URL that has nothing in it beside a place, else null: a password would be told with every error, and
+ * be kept in files.
+ */
 export function plainUrl(text: string): URL | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url?.href === `${url?.origin}${url?.pathname}` && /^https?:$/.test(url.protocol) ? url : null;

@@ -18,8 +18,8 @@ const ROOM_FOR_CACHES = 5.5 * 1024 * 1024 * 1024;
 const GONE_MIN = 1 / 10;
 
 /**
- * Begins to look after each full collection, which alone tells what is garbage. Returns what tells the share in use, 0 to
- * 1: 0 before the first such collection. `openIntents`: how many there are.
+ * Begins to look after each full collection, which alone tells what is garbage. Returns what tells the share in use, 0
+ * to 1: 0 before the first such collection. `openIntents`: how many there are.
  */
 export function watchV8Heap(openIntents: () => number): () => number {
   let [share, openThen] = [0, 0];

@@ -1,8 +1,8 @@
 /**
  * What is looked at and done beside the requests while the server runs: intents that have waited too long, the clock,
- * threads that may hang or are missing, a disk and copies that answers wait for, the lock, the room that is left, what lies
- * on the disk; and soon after the start, what the first burst would have to wait for. None of its timers keeps the process
- * alive.
+ * threads that may hang or are missing, a disk and copies that answers wait for, the lock, the room that is left, what
+ * lies on the disk; and soon after the start, what the first burst would have to wait for. None of its timers keeps the
+ * process alive.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -90,7 +90,9 @@ function lookAt(pool: ProofPool, lock: Lock, engine: Engine): void {
   }
 }
 
-/** Does in small steps what the first burst, the first body of each kind, and the first snapshot would have to wait for. */
+/**
+ * Does in small steps what the first burst, the first body of each kind, and the first snapshot would have to wait for.
+ */
 async function prepare(pool: ProofPool): Promise<void> {
   const pause = () => sleep(PREPARE_PAUSE_MS, undefined, { ref: false });
   await pool.prepare(pause);

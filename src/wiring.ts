@@ -58,7 +58,10 @@ export interface Rooms {
   snapshots: Snapshots;
 }
 
-/** Opens the journal for append, where anything may be, and wires all that runs behind the door; nothing is published or called yet. */
+/**
+ * Opens the journal for append, where anything may be, and wires all that runs behind the door; nothing is published or
+ * called yet.
+ */
 export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
   const { directory, disk, server, signHash, state, end, entries } = books;
   state.compileSchema = compileUserSchema;
@@ -105,8 +108,8 @@ export function wireRooms(config: Config, books: HeldBooks, log: Log): Rooms {
     v8Share: watchV8Heap(() => state.open.size),
     v8BytesMax: longLivedBytesMax(),
     bothBytesMax: booksRoom(config, youngBytesMax() + LONG_ANSWERS_BYTES_MAX),
-    // A snapshot that was due and did not come about, for lack of room, say, is not due again at once: the journal may have
-    // room yet, and no start would come through. The operator is told that it is overdue.
+    // A snapshot that was due and did not come about, for lack of room, say, is not due again at once: the journal may
+    // have room yet, and no start would come through. The operator is told that it is overdue.
     sinceSnapshot: entries % config.snapshotEvery,
     async snapshot() {
       const taken = await snapshots.take();
@@ -161,7 +164,10 @@ function whenCopied(engine: Engine, work: () => void): void {
   else engine.whenSettled(work);
 }
 
-/** Ends the process with this code. An exit waits for all threads, and for ever where one is in a call that the system never ends. */
+/**
+ * Ends the process with this code. An exit waits for all threads, and for ever where one is in a call that the system
+ * never ends.
+ */
 export function endProcess(pool: ProofPool, code: number): void {
   let looks = 0;
   setInterval(() => {

@@ -1,13 +1,13 @@
 /**
- * How much room V8 gives what does not live long. Whatever is on its way when the young generation is full is copied, so
- * the more requests are on their way, the dearer it is to be full often: with the 16 MiB that V8 takes by itself, a
+ * How much room V8 gives what does not live long. Whatever is on its way when the young generation is full is copied,
+ * so the more requests are on their way, the dearer it is to be full often: with the 16 MiB that V8 takes by itself, a
  * service that is given more than it can do spends a tenth of its first thread's time on copying.
  *
- * But V8 begins a full collection wherever what lives long leaves less room than two such spaces take: where it may take
- * little in all, with large ones it collects without end, also when nobody asks anything.
+ * But V8 begins a full collection wherever what lives long leaves less room than two such spaces take: where it may
+ * take little in all, with large ones it collects without end, also when nobody asks anything.
  *
- * V8 reads how large they may become, and begin as, when it starts: that stands on the command line of `npm start`, and of
- * all that starts the service here. Whether they grow it asks each time.
+ * V8 reads how large they may become, and begin as, when it starts: that stands on the command line of `npm start`, and
+ * of all that starts the service here. Whether they grow it asks each time.
  */
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 
@@ -27,9 +27,9 @@ export const YOUNG_GENERATION_FLAGS = [
 ];
 
 /**
- * To be called first of all. Returns a word about a command line whose spaces are large from the beginning where there is
- * no room for them, or null. Threads started from here on get what V8 takes by itself: none makes as much garbage as the
- * first, and each would take as much memory.
+ * To be called first of all. Returns a word about a command line whose spaces are large from the beginning where there
+ * is no room for them, or null. Threads started from here on get what V8 takes by itself: none makes as much garbage as
+ * the first, and each would take as much memory.
  */
 export function fitYoungGeneration(): string | null {
   const bytesMax = oldGenerationBytesMax();
@@ -44,8 +44,9 @@ export function fitYoungGeneration(): string | null {
 }
 
 /**
- * How large one of V8's two such spaces is by now, mebibytes, a power of two: what is used of it and what is not. Of its size V8
- * counts what it has asked the system for, by Node 25 little more than what is used, and both spaces where both are in use.
+ * How large one of V8's two such spaces is by now, mebibytes, a power of two: what is used of it and what is not. Of
+ * its size V8 counts what it has asked the system for, by Node 25 little more than what is used, and both spaces where
+ * both are in use.
  */
 export function semiSpaceMib(): number {
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!;
@@ -65,7 +66,9 @@ export function longLivedBytesMax(): number {
   return Math.max(bytes - 2 * FIRST_SEMI_SPACE_MIB * MIB, bytes / 2);
 }
 
-/** V8 tells what it may take together with its young generation, for which it counts three spaces of the largest size. */
+/**
+ * V8 tells what it may take together with its young generation, for which it counts three spaces of the largest size.
+ */
 function oldGenerationBytesMax(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
   const flags = [...(process.env.NODE_OPTIONS ?? '').split(/\s+/), ...process.execArgv];

@@ -40,7 +40,10 @@ interface BankOptions {
   house: House;
   keys: KeyPair;
   clock(): number;
-  /** Handles that the ledger has, or had, whose calls it believes, since others share the key; none: what it has learnt, or any. */
+  /**
+   * Handles that the ledger has, or had, whose calls it believes, since others share the key; none: what it has learnt,
+   * or any.
+   */
   ledgerHandles: readonly string[];
   /** Entries the bank keeps; beyond, it prepares no more. */
   entriesMax: number;

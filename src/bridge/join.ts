@@ -25,10 +25,15 @@ interface JoinOptions {
 }
 
 const FACTOR = 100;
-/** Half as long as an answer is waited for: else the ledger, which says in time that it is still pending, seems to be away. */
+/**
+ * Half as long as an answer is waited for: else the ledger, which says in time that it is still pending, seems to be
+ * away.
+ */
 const WAIT = { prefer: 'wait=5' };
 
-/** Rejects, in words for the operator, where the ledger does not take one of them; may be tried again where it is away. */
+/**
+ * Rejects, in words for the operator, where the ledger does not take one of them; may be tried again where it is away.
+ */
 export async function join({ ledger, keys, name, symbol, url, header, limit }: JoinOptions): Promise<void> {
   const make = (kind: string, data: JsonObject): Promise<JsonObject> => makeOnce(ledger, keys, kind, data);
   await make('symbols', { handle: symbol, factor: FACTOR });

@@ -49,8 +49,8 @@ export class Ledger {
   }
 
   /**
-   * What became of it, by the status alone. The answer to a report shows the whole intent, to which others may have added
-   * megabytes: it is passed by, however long it is. Rejects with UnreachableError where no answer began in time.
+   * What became of it, by the status alone. The answer to a report shows the whole intent, to which others may have
+   * added megabytes: it is passed by, however long it is. Rejects with UnreachableError where no answer began in time.
    */
   tell(path: string, body: unknown): Promise<number> {
     return this.#exchange('POST', path, body, {}, passAnswer);
@@ -79,7 +79,8 @@ export class Ledger {
         take(response, resolve, reject),
       );
       sending.once('error', reject);
-      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says nothing.
+      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says
+      // nothing.
       sending.once('close', () => reject(new Error('no answer')));
       sending.end(text);
     });

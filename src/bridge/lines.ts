@@ -7,8 +7,8 @@
  * What always holds: `append` resolves when its facts are on the device; one write and one sync are under way at a
  * time, and whatever comes in meanwhile makes up the next line. A write or sync that fails is final: nothing is
  * written after it. So it is where others have removed, replaced, cut or lengthened the file, as who puts back a copy
- * beside a running bank does. Reading takes whole lines only: bad bytes at the very end, with no whole line after them, were
- * never acknowledged and are cut; bad bytes anywhere else, a line missing or one too many, are damage, and the
+ * beside a running bank does. Reading takes whole lines only: bad bytes at the very end, with no whole line after them,
+ * were never acknowledged and are cut; bad bytes anywhere else, a line missing or one too many, are damage, and the
  * bank does not start.
  *
  * Files come in through `LineDisk`, so that a test can tear them.

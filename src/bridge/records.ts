@@ -2,8 +2,8 @@
  * Signed records that came: whether one is the ledger's.
  *
  * A record is believed where its hash is that of its data, at least one proof is by the ledger's key, and the newest
- * proofs by that key all hold: its digest follows from hash and custom, and its signature from the digest. Other people's
- * proofs in it are the ledger's business.
+ * proofs by that key all hold: its digest follows from hash and custom, and its signature from the digest. Other
+ * people's proofs in it are the ledger's business.
  */
 import { isObject, type JsonObject } from '../client/json.ts';
 import { METHOD } from '../client/records.ts';
@@ -15,8 +15,8 @@ import { type Refusal, refuse } from './refusal.ts';
 
 const HASH = /^[0-9A-Fa-f]{64}$/;
 /**
- * Signatures of one record that are looked at: of an intent with many legs whose bridge was away the ledger has said for
- * each that it is. Those before say nothing.
+ * Signatures of one record that are looked at: of an intent with many legs whose bridge was away the ledger has said
+ * for each that it is. Those before say nothing.
  */
 const PROOFS_MAX = 256;
 

@@ -100,8 +100,8 @@ function accountIn(side: unknown): string | null {
 }
 
 /**
- * Whom a side of a claim names behind the wallet, as a text that others of the same have too. By a longer address, which
- * stands for the wallet, it is all the side says: claims that say it alike have an entry that says so itself.
+ * Whom a side of a claim names behind the wallet, as a text that others of the same have too. By a longer address,
+ * which stands for the wallet, it is all the side says: claims that say it alike have an entry that says so itself.
  */
 function nameBehind(wallet: string, side: unknown): string {
   const handle = handleOf(side);

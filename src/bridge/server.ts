@@ -13,7 +13,9 @@ interface ServerOptions {
   host: string;
   port: number;
   bodyBytesMax: number;
-  /** All bodies that are larger than most, while they arrive and are worked on: beyond, one more is sent away for now. */
+  /**
+   * All bodies that are larger than most, while they arrive and are worked on: beyond, one more is sent away for now.
+   */
   largeBytesMax: number;
   requestMsMax: number;
   /** A connection on which nothing moves for so long is cut: an answer that is not read would hold it for ever. */
@@ -124,8 +126,8 @@ interface Body {
 }
 
 /**
- * The whole body; `gone` where the sender left before its end. Of one that is too large, finds no room, or is not to be kept
- * nothing is, and so much more of it is heard that its sender, still sending, can be answered.
+ * The whole body; `gone` where the sender left before its end. Of one that is too large, finds no room, or is not to be
+ * kept nothing is, and so much more of it is heard that its sender, still sending, can be answered.
  */
 function readBody(request: IncomingMessage, bytesMax: number, room: Room, isKept: boolean): Promise<Body> {
   return new Promise((resolve) => {

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-/** `ayni <command>`: each tool by its name, loaded when it is asked for, so that none waits for the others' packages. */
+/**
+ * `ayni <command>`: each tool by its name, loaded when it is asked for, so that none waits for the others' packages.
+ */
 import { fstatSync, writeSync } from 'node:fs';
 import { SEMVER } from '../http/version.ts';
 import { errorText } from '../storage/system-error.ts';
@@ -84,7 +86,10 @@ function hearOutput(): void {
   if (fstatSync(process.stdout.fd).isFile()) writeWholly(process.stdout);
 }
 
-/** Node writes to a file once, and takes a part for all: where a disk has no more room the rest was missing, and nobody said so. */
+/**
+ * Node writes to a file once, and takes a part for all: where a disk has no more room the rest was missing, and nobody
+ * said so.
+ */
 function writeWholly(output: typeof process.stdout): void {
   output._write = (chunk: Buffer, _encoding, done) => {
     try {

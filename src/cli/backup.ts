@@ -119,7 +119,10 @@ export function copyBooks(
   }
 }
 
-/** Lies in the directory while it is filled: of two that begin at once, one can make it. Called like half a segment, which no start passes by. */
+/**
+ * Lies in the directory while it is filled: of two that begin at once, one can make it. Called like half a segment,
+ * which no start passes by.
+ */
 const CLAIM = segmentName(Number.MAX_SAFE_INTEGER) + TEMPORARY;
 
 /** Takes a new or empty directory for this copy alone. */
@@ -189,7 +192,10 @@ function orNothing<T>(disk: Disk, from: string, to: string, made: string[], work
   }
 }
 
-/** Takes away what was made; false where the disk does not let it. The order of names still keeps a server from starting there. */
+/**
+ * Takes away what was made; false where the disk does not let it. The order of names still keeps a server from starting
+ * there.
+ */
 function clear(disk: Disk, directory: string, made: string[]): boolean {
   try {
     for (const name of disk.readdir(directory)) {

@@ -1,6 +1,6 @@
 /**
- * `ayni balances [dir]`: what every wallet of a ledger had when a moment began, and whether that is what was issued less
- * what was destroyed. Balances of now must also be those that a server shows.
+ * `ayni balances [dir]`: what every wallet of a ledger had when a moment began, and whether that is what was issued
+ * less what was destroyed. Balances of now must also be those that a server shows.
  */
 import { Kind } from '../core/kinds.ts';
 import { isoMoment } from '../core/proofs.ts';

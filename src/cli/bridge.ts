@@ -49,8 +49,8 @@ ${Object.entries(PRANKS)
 
 const LIMITS = {
   /**
-   * What a ledger's intent can come to, or its commit would be refused for ever: the data of a mebibyte, numbers written out,
-   * four mebi of characters in proofs that anybody may have added, three bytes each, and reports.
+   * What a ledger's intent can come to, or its commit would be refused for ever: the data of a mebibyte, numbers
+   * written out, four mebi of characters in proofs that anybody may have added, three bytes each, and reports.
    */
   bodyBytesMax: 32 * 1024 * 1024,
   largeBytesMax: 64 * 1024 * 1024,
@@ -153,7 +153,10 @@ async function serve(flags: Flags): Promise<void> {
   tell(`The ledger has the wallet ${name}, which may owe ${flags.join} ${symbol}.`);
 }
 
-/** The ledger's key, and its handle, are what the first start was told, or found; they are kept, and no other is believed. */
+/**
+ * The ledger's key, and its handle, are what the first start was told, or found; they are kept, and no other is
+ * believed.
+ */
 async function knowLedger(ledger: Ledger, bank: Bank, flags: Flags): Promise<void> {
   const key = flags.key ?? bank.books.ledgerKey ?? (await patiently(() => ledger.fetchKey()));
   // Whoever makes a ledger on the same server has its signature, and must not have these accounts.

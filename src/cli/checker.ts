@@ -1,8 +1,10 @@
 /**
- * `ayni checker`: a page that checks a record in a browser, for whoever has no Python. One file without any other, which
- * asks nobody: its policy forbids it to load or send anything, and runs no script but the one whose hash it names.
+ * `ayni checker`: a page that checks a record in a browser, for whoever has no Python. One file without any other,
+ * which asks nobody: its policy forbids it to load or send anything, and runs no script but the one whose hash it
+ * names.
  *
- * What always holds: of one version of ayni it is the same to the last byte, so its SHA-256 tells whether a page is ours.
+ * What always holds: of one version of ayni it is the same to the last byte, so its SHA-256 tells whether a page is
+ * ours.
  */
 import assert from 'node:assert';
 import { createHash } from 'node:crypto';

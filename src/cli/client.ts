@@ -118,7 +118,8 @@ function exchange<Body>(
     sending.once('error', (error) => reject(new Error(failureText(error), { cause: error })));
     sending.once('close', () => {
       clearTimeout(late);
-      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says nothing.
+      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says
+      // nothing.
       reject(new Error('no answer'));
     });
     sending.end(body ?? undefined);

@@ -63,7 +63,8 @@ if (given !== undefined) {
 const directory = makeDirectory();
 const findings: string[] = [];
 
-// Whoever ends this process ends the service too, which goes when it exits: a signal alone is no exit. The files go last.
+// Whoever ends this process ends the service too, which goes when it exits: a signal alone is no exit. The files go
+// last.
 const end = () => {
   process.once('exit', removeDirectory);
   process.exit(1);

@@ -1,4 +1,6 @@
-/** `ayni follow <url> <dir>`: keeps a copy of a running server's books going, to be started from when that one is lost. */
+/**
+ * `ayni follow <url> <dir>`: keeps a copy of a running server's books going, to be started from when that one is lost.
+ */
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoMoment } from '../core/proofs.ts';
@@ -172,8 +174,8 @@ class Following {
   }
 
   /**
-   * Resolves when it is stopped, or, once being enough, when the copy has all there was: returns whether it has. Throws what
-   * is of no use to try again.
+   * Resolves when it is stopped, or, once being enough, when the copy has all there was: returns whether it has. Throws
+   * what is of no use to try again.
    */
   async run(isOnce: boolean): Promise<boolean> {
     try {
@@ -230,7 +232,10 @@ class Following {
     return newestSnapshot > this.#copy.newestSnapshot && newestSnapshot <= this.#copy.end!.seq;
   }
 
-  /** Beside what goes on, one time after the other. Each may be gigabytes: what did not come is not asked for at once again. */
+  /**
+   * Beside what goes on, one time after the other. Each may be gigabytes: what did not come is not asked for at once
+   * again.
+   */
   #fetchSnapshots(): void {
     if (performance.now() < this.#snapshotsFrom) return;
     this.#snapshots ??= this.#takeSnapshots()
@@ -285,7 +290,8 @@ class Following {
       return null;
     }
     if (!(error instanceof SpoiltFrameError)) return error;
-    // Beside what goes on, and the server may take the next one: with answers that wait for this copy, nobody else is served.
+    // Beside what goes on, and the server may take the next one: with answers that wait for this copy, nobody else is
+    // served.
     if (what === 'snapshot') return null;
     return ++this.#spoilt > SPOILT_MAX ? new StrangeBooksError(`${error.message}, again and again`) : null;
   }

@@ -1,6 +1,6 @@
 /**
- * Ports for processes that are to be found at the same ones again, killed and started. Those that the system gives out by
- * itself, to whoever listens or calls somebody, are another's as soon as they are let go; so these are none of them.
+ * Ports for processes that are to be found at the same ones again, killed and started. Those that the system gives out
+ * by itself, to whoever listens or calls somebody, are another's as soon as they are let go; so these are none of them.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';

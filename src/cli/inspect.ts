@@ -123,7 +123,10 @@ function readable(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, readable(each, member)]));
 }
 
-/** What the text is the JSON of. Whoever made an entry up may have given it data that is none: that is shown as it stands. */
+/**
+ * What the text is the JSON of. Whoever made an entry up may have given it data that is none: that is shown as it
+ * stands.
+ */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -203,7 +206,10 @@ function segmentText(file: string, has: Held | undefined, end: ReadResult | Dama
   return end instanceof DamageError && file > basename(end.file) ? 'not read: behind the damage' : 'no whole frame';
 }
 
-/** What is wrong with a snapshot, as far as its foot and what that leads to tell, and the lengths of its parts; '' where nothing. */
+/**
+ * What is wrong with a snapshot, as far as its foot and what that leads to tell, and the lengths of its parts; '' where
+ * nothing.
+ */
 function brokenText(pinned: Pinned, directory: string, name: string): string {
   try {
     const { parts } = readOutline(pinned.open(join(directory, name), 'read'), () => true).manifest;

@@ -1,4 +1,6 @@
-/** What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another. */
+/**
+ * What a tool writes for whoever called it (a key, a story): a new file, always, since nobody knows what is in another.
+ */
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { type Disk, type DiskFile, realDisk, TEMPORARY, writeAll } from '../storage/disk.ts';
@@ -8,9 +10,9 @@ import { gathered } from './past/form.ts';
 import { readFilled } from './usage.ts';
 
 /**
- * Makes the file once there is something to write, and returns when it is on the device. It has its name when all of it is
- * there: whatever ends the process before leaves a file of another name beside it at most. Throws where there is one of this
- * name; where the disk does, or whoever makes the pieces, nothing of it stays.
+ * Makes the file once there is something to write, and returns when it is on the device. It has its name when all of it
+ * is there: whatever ends the process before leaves a file of another name beside it at most. Throws where there is one
+ * of this name; where the disk does, or whoever makes the pieces, nothing of it stays.
  */
 export function writeNew(path: string, pieces: Iterable<string>, disk: Disk = realDisk): void {
   readFilled('--out', path);
@@ -63,7 +65,10 @@ function takeBack(disk: Disk, made: readonly string[]): void {
   }
 }
 
-/** Gives it a name that no other file has: a rename would take the name from another. Tells `made` of that once it is ours. */
+/**
+ * Gives it a name that no other file has: a rename would take the name from another. Tells `made` of that once it is
+ * ours.
+ */
 function nameNew(disk: Disk, temporary: string, path: string, made: string[]): void {
   try {
     disk.link(temporary, path);

@@ -1,6 +1,6 @@
 /**
- * `ayni token`: a bearer token for whoever asks a ledger with rules by curl. It names no request (`hsh`) and is good until
- * it ends, as often as it is shown: hence its short life.
+ * `ayni token`: a bearer token for whoever asks a ledger with rules by curl. It names no request (`hsh`) and is good
+ * until it ends, as often as it is shown: hence its short life.
  */
 import { parseArgs } from 'node:util';
 import { encodeBase64, type KeyPair } from '../proof/keys.ts';

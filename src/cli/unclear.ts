@@ -1,6 +1,7 @@
 /**
- * Whether JSON says what it is read as. JSON.parse takes the last of two members of one name, and of a number what a double
- * can hold: who signs that has signed something else than what was written, an account's number with other digits say.
+ * Whether JSON says what it is read as. JSON.parse takes the last of two members of one name, and of a number what a
+ * double can hold: who signs that has signed something else than what was written, an account's number with other
+ * digits say.
  */
 import { isObject, type JsonObject } from '../client/json.ts';
 
@@ -18,7 +19,9 @@ export function findUnclear(text: string, value: JsonObject): string | null {
   return bare.split(':').length - 1 === countMembers(value) ? null : 'an object has two members of one name';
 }
 
-/** What is left of JSON has numbers, words and signs. Not by a pattern: of a text with millions of escapes V8 has none. */
+/**
+ * What is left of JSON has numbers, words and signs. Not by a pattern: of a text with millions of escapes V8 has none.
+ */
 function withoutTexts(json: string): string {
   let [bare, from] = ['', 0];
   for (let open = json.indexOf('"'); open >= 0; open = json.indexOf('"', from)) {

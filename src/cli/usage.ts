@@ -8,7 +8,10 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Whether an error is a mistake of whoever typed the command: ours above, that of a setting, or what Node says of flags. */
+/**
+ * Whether an error is a mistake of whoever typed the command: ours above, that of a setting, or what Node says of
+ * flags.
+ */
 export function isUsageError({ name, code }: NodeJS.ErrnoException): boolean {
   return name === 'UsageError' || name === 'ConfigError' || code?.startsWith('ERR_PARSE_ARGS') === true;
 }
@@ -24,7 +27,10 @@ export function readArgs<Options extends NonNullable<ParseArgsConfig['options']>
   return parseArgs({ args, options, allowPositionals: true, strict: true });
 }
 
-/** Empty text comes of a variable that was not set: as a path it is the directory one happens to be in, as a host every address. */
+/**
+ * Empty text comes of a variable that was not set: as a path it is the directory one happens to be in, as a host every
+ * address.
+ */
 export function readFilled(what: string, text: string): string {
   if (text.trim() !== '') return text;
   throw new UsageError(`${what}: must not be empty`);

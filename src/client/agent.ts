@@ -3,8 +3,9 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 
 /**
- * Where its name has several addresses, one that has not taken the connection is left for the next after so long: by Node's own
- * quarter of a second a ledger that is far away, and has one that leads nowhere from here too, is never reached.
+ * Where its name has several addresses, one that has not taken the connection is left for the next after so long: by
+ * Node's own quarter of a second a ledger that is far away, and has one that leads nowhere from here too, is never
+ * reached.
  */
 const CONNECT_MS_MAX = 1_500;
 
@@ -18,7 +19,10 @@ export function agentFor(url: string, options: https.AgentOptions = {}): http.Ag
   return new Agent({ keepAlive: true, autoSelectFamilyAttemptTimeout: CONNECT_MS_MAX, ...options });
 }
 
-/** Why nothing came of a request. Where none of several addresses takes the connection, the error has a code and no text. */
+/**
+ * Why nothing came of a request. Where none of several addresses takes the connection, the error has a code and no
+ * text.
+ */
 export function failureText({ message, code }: NodeJS.ErrnoException): string {
   return message || code || 'no answer';
 }

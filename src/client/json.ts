@@ -1,6 +1,6 @@
 /**
- * Bytes → JSON object. Bounded before anything is made of them: nesting, since hashing calls itself once a level, and parts,
- * since anybody may send some, and the smallest take thirty times their bytes.
+ * Bytes → JSON object. Bounded before anything is made of them: nesting, since hashing calls itself once a level, and
+ * parts, since anybody may send some, and the smallest take thirty times their bytes.
  */
 import { isUtf8 } from 'node:buffer';
 

@@ -1,6 +1,7 @@
 /**
  * Addresses: `[schema:]handle[@parent]`. A claim may name a wallet by a longer address than any record has;
- * it then belongs to the nearest thing that exists: the exact address, the schema at the parent, the parent, the schema.
+ * it then belongs to the nearest thing that exists: the exact address, the schema at the parent, the parent, the
+ * schema.
  */
 
 /** One part of an address, and the whole of it: linear patterns, for schemas too. */

@@ -37,7 +37,9 @@ let wallets = 0;
 /** What was brought near is written here: what nobody uses would not be read. */
 const used = new Uint32Array(1);
 
-/** Looks ahead from command `from` on, of which there are some up to `end`; returns the first that it has not come to. */
+/**
+ * Looks ahead from command `from` on, of which there are some up to `end`; returns the first that it has not come to.
+ */
 export function lookAhead(
   state: State,
   commandAt: (index: number) => Command,

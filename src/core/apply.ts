@@ -44,8 +44,8 @@ import {
 import { pushIntentTerms, pushTerms } from './terms.ts';
 
 /**
- * Brings the entry, whose bytes are `bytes[from, to)`, into the state. `command` is what a new record was decided from: where
- * that is at hand, its data need not be read again.
+ * Brings the entry, whose bytes are `bytes[from, to)`, into the state. `command` is what a new record was decided from:
+ * where that is at hand, its data need not be read again.
  */
 export function apply(
   state: State,

@@ -1,8 +1,8 @@
 /**
  * Balances and limits: one slot per wallet and symbol, its numbers in a line, the slots of a wallet in a chain.
  *
- * Always holds: balances and limits are integers within ±(2^53−1); a slot, once made, stays. What a day moved may be more,
- * where the limit that counts it came with it: it is beyond any limit then, and its last digits are lost.
+ * Always holds: balances and limits are integers within ±(2^53−1); a slot, once made, stays. What a day moved may be
+ * more, where the limit that counts it came with it: it is beyond any limit then, and its last digits are lost.
  */
 import {
   F64Column,
@@ -35,8 +35,8 @@ const DAY_AMOUNT = DAY + 1;
 const DAY_COUNT = DAY + 2;
 
 /**
- * Bytes of a slot: one line of the processor's caches. What is used lies in the first 48 of them, since memory for pages
- * mostly begins 16 bytes behind the start of such a line.
+ * Bytes of a slot: one line of the processor's caches. What is used lies in the first 48 of them, since memory for
+ * pages mostly begins 16 bytes behind the start of such a line.
  */
 const SLOT_BYTES = 64;
 
@@ -100,8 +100,8 @@ export class Balances {
   }
 
   /**
-   * The same, where the wallet's first slot is known: `first` is that plus one, 0 for none. Most wallets have one slot or
-   * two, and need no table.
+   * The same, where the wallet's first slot is known: `first` is that plus one, 0 for none. Most wallets have one slot
+   * or two, and need no table.
    */
   findFrom(first: number, wallet: number, symbol: number): number {
     let next = first;
@@ -163,8 +163,8 @@ export class Balances {
   }
 
   /**
-   * Sets aside a change of the slot. Of what leaves, `through` comes with a thread and goes on with it; of the rest, what
-   * leaves is no longer available.
+   * Sets aside a change of the slot. Of what leaves, `through` comes with a thread and goes on with it; of the rest,
+   * what leaves is no longer available.
    */
   hold(slot: number, change: number, through: number, moment: number): void {
     const leaves = this.#keep(slot, change, through, 1);
@@ -178,8 +178,8 @@ export class Balances {
   }
 
   /**
-   * Notes what is set aside (`sign` 1), or no longer (-1): what leaves is reserved, what comes is incoming, and what passes
-   * is incoming no more. Returns how much leaves beside what passes.
+   * Notes what is set aside (`sign` 1), or no longer (-1): what leaves is reserved, what comes is incoming, and what
+   * passes is incoming no more. Returns how much leaves beside what passes.
    */
   #keep(slot: number, change: number, through: number, sign: 1 | -1): number {
     const rest = change + through;
@@ -245,7 +245,9 @@ export class Balances {
     this.addMoved(slot, counts(DAILY_AMOUNT) ? amount : 0, counts(DAILY_COUNT) ? 1 : 0, moment);
   }
 
-  /** Adds to the counters of the day of `moment`, which begin at zero where theirs was an earlier one; never goes back. */
+  /**
+   * Adds to the counters of the day of `moment`, which begin at zero where theirs was an earlier one; never goes back.
+   */
   addMoved(slot: number, amount: number, count: number, moment: number): void {
     const at = (this.#limit.get(slot) - 1) * LIMIT_COLUMNS;
     const before = this.movedOn(slot, moment);

@@ -61,10 +61,10 @@ export function judge(
 }
 
 /**
- * Whether all numbers of the slot, -1 for none, stay whole ones in range where `delta` is set aside, of which `passed` comes
- * with the thread. What is held counts as well: whatever becomes of it, and in whatever order. Below zero a balance makes
- * room in the sum of all for more than may be reserved or to come, and while a thread ends, what passes through has come
- * and not gone yet, or gone and not come.
+ * Whether all numbers of the slot, -1 for none, stay whole ones in range where `delta` is set aside, of which `passed`
+ * comes with the thread. What is held counts as well: whatever becomes of it, and in whatever order. Below zero a
+ * balance makes room in the sum of all for more than may be reserved or to come, and while a thread ends, what passes
+ * through has come and not gone yet, or gone and not come.
  */
 function staysWhole(balances: State['balances'], slot: number, delta: number, passed: number): boolean {
   if (slot < 0) return true;

@@ -1,7 +1,7 @@
 /**
  * Clearing: what one intent comes to. Resolves its claims, follows routes, nets their movements per wallet and symbol,
- * and has the net judged against funds and limits (bounds.ts). Reads the state and changes nothing; the answer is a list
- * of facts.
+ * and has the net judged against funds and limits (bounds.ts). Reads the state and changes nothing; the answer is a
+ * list of facts.
  *
  * All or nothing: the first refusal ends it, and nothing of the intent moves. Judged is the net change only, so money
  * may pass through a wallet that has none within one intent.
@@ -89,7 +89,9 @@ export function brings(state: State, attempt: Attempt, caller: Caller): boolean 
   return false;
 }
 
-/** Plans the claims, up to the first that names nobody; of those behind one that must not happen the names alone count. */
+/**
+ * Plans the claims, up to the first that names nobody; of those behind one that must not happen the names alone count.
+ */
 function planAll(plan: ClearingPlan, { sheet: { claims } }: Attempt): void {
   for (let at = 0; at < claims.length && !plan.isUnnamed; at += CLAIM_WIDTH) {
     actionAt(claims, at).plan(plan);

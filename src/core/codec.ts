@@ -14,7 +14,10 @@ export interface EntryCodec {
   ledger(bytes: Uint8Array, from: number): number;
   /** The names of the entry that begins at `from`, without decoding the rest. */
   names(bytes: Uint8Array, from: number, to: number): Names;
-  /** Whether the entry that begins at `from` is of a record with this handle in this ledger and kind, without decoding it. */
+  /**
+   * Whether the entry that begins at `from` is of a record with this handle in this ledger and kind, without decoding
+   * it.
+   */
   isNamed(bytes: Uint8Array, from: number, ledger: number, kind: Kind, handle: string): boolean;
   /** Whether it carries this luid. */
   luidEquals(bytes: Uint8Array, from: number, luid: string): boolean;

@@ -1,6 +1,6 @@
 /**
- * Conditions: a map from dotted paths to a value, or to operators with values, all of which must hold. Effects have them
- * for events, the routes of wallets for claims, policies for records.
+ * Conditions: a map from dotted paths to a value, or to operators with values, all of which must hold. Effects have
+ * them for events, the routes of wallets for claims, policies for records.
  *
  * They are compiled once and asked often. Whoever asks says how much looking that may take.
  */

@@ -1,6 +1,6 @@
 /**
- * What proofs say to an intent, by their custom: whose keys ask for it, who refuses, who says that a prepared one is to be
- * committed or aborted. Decides nothing: who may say so is for access rules (intents.ts).
+ * What proofs say to an intent, by their custom: whose keys ask for it, who refuses, who says that a prepared one is to
+ * be committed or aborted. Decides nothing: who may say so is for access rules (intents.ts).
  */
 import { KeyMap } from './access/key-map.ts';
 import { includesBytes } from './bytes.ts';
@@ -56,8 +56,8 @@ function isOfLabels({ action, status, labels }: Words): boolean {
 }
 
 /**
- * A status that is no step towards the end an intent is to come to, `declined` say, agrees to nothing either, nor does an
- * action that is no part of it, `reject` say.
+ * A status that is no step towards the end an intent is to come to, `declined` say, agrees to nothing either, nor does
+ * an action that is no part of it, `reject` say.
  */
 function isRefused({ action, status }: Words): boolean {
   return (action !== undefined && !ASKING.includes(action)) || (status !== undefined && !AGREEING.includes(status));
@@ -105,8 +105,8 @@ export function askingKeys({ entry, added }: RecordView, key: Uint8Array | null)
 }
 
 /**
- * Keys that ask for an intent by the proofs it begins with. Nobody has signed in which order those are, so who refuses by
- * one of them asks by none.
+ * Keys that ask for an intent by the proofs it begins with. Nobody has signed in which order those are, so who refuses
+ * by one of them asks by none.
  */
 export function willingIn(proofs: readonly StoredProof[]): Uint8Array[] {
   const said = proofs.map(({ public: key, custom }) => ({ key, said: beginningOf(wordsOf(custom)) }));
@@ -119,9 +119,9 @@ export function willingIn(proofs: readonly StoredProof[]): Uint8Array[] {
 export const REPORTS: readonly unknown[] = ['prepared', 'failed', 'committed', 'aborted'];
 
 /**
- * What a proof that an intent begins with says of it: who sends the intent may have it from anywhere, also from the same
- * intent in another ledger, where it refused, or reported, or gave it labels, which says neither. Nothing else is there
- * yet that a handle could name.
+ * What a proof that an intent begins with says of it: who sends the intent may have it from anywhere, also from the
+ * same intent in another ledger, where it refused, or reported, or gave it labels, which says neither. Nothing else is
+ * there yet that a handle could name.
  */
 function beginningOf(words: Words): 'yes' | 'no' | 'neither' {
   if (isOfLabels(words) || (words.handle !== undefined && REPORTS.includes(words.status))) return 'neither';

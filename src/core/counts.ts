@@ -13,7 +13,9 @@ export function countKey(ledger: number, kind: Kind, status: number): number {
   return scopeOf(ledger, kind) * KIND_KEYS + status;
 }
 
-/** The number of the map that a key of state.counts lies in: 64 ledgers share one, most of which have had some thirty. */
+/**
+ * The number of the map that a key of state.counts lies in: 64 ledgers share one, most of which have had some thirty.
+ */
 export function mapOfCount(key: number): number {
   return Math.floor(key / (64 * LEDGER_KEYS));
 }
@@ -25,9 +27,15 @@ export function liveCount({ counts }: State, ledger: number, kind: Kind, status:
 
 /** Different status texts that all ledgers may make up as they come; each is two bytes in a record's row. */
 export const STATUSES_MAX = 10_000;
-/** So many more are kept for a ledger once there are that many: otherwise whoever makes ledgers could use them up for all others. */
+/**
+ * So many more are kept for a ledger once there are that many: otherwise whoever makes ledgers could use them up for
+ * all others.
+ */
 export const STATUSES_KEPT = 20;
-/** And for so many ledgers, the first: for these there is room, whatever the others do. The rest is for those of the server's own. */
+/**
+ * And for so many ledgers, the first: for these there is room, whatever the others do. The rest is for those of the
+ * server's own.
+ */
 export const LEDGERS_KEPT = Math.floor((ANY_STATUS - 100 - STATUSES_MAX) / STATUSES_KEPT);
 
 /** So many more live records under a key, or fewer. A key once there stays. */

@@ -51,7 +51,10 @@ const ADDED_SIZE_MAX = 4 * 1024 * 1024;
  * those who are to agree one by one never could.
  */
 const AWAITED_SIZE_MAX = 2 * ADDED_SIZE_MAX;
-/** And with the refusals of those who take back that they have agreed: each of them once, for nobody agrees any more by then. */
+/**
+ * And with the refusals of those who take back that they have agreed: each of them once, for nobody agrees any more by
+ * then.
+ */
 const REFUSED_SIZE_MAX = 3 * ADDED_SIZE_MAX;
 /** Of a proof that moves its intent, or is one of those it waits for, where there is no room for more. */
 const MOVING_SIZE_MAX = 4096;
@@ -223,8 +226,8 @@ function deniedRemoval(state: State, command: DropCommand, row: number): Refusal
 }
 
 /**
- * A token that was used is used up, whatever becomes of the request it came with; a stranger's only where that is taken,
- * for what is signed beside it.
+ * A token that was used is used up, whatever becomes of the request it came with; a stranger's only where that is
+ * taken, for what is signed beside it.
  */
 function decideToken(state: State, command: TokenCommand, now: number): Entry[] | Refusal {
   const { ledger, kind, luid, moment, id, exp, beside } = command;
@@ -311,8 +314,8 @@ function sentAgain(state: State, command: CreateCommand, handle: string, holder:
 }
 
 /**
- * That the handle is taken, by the record in the row `holder`. Whoever may add proofs is shown the record whose hash they
- * know, so its hash is for who may read it, or has sent the same.
+ * That the handle is taken, by the record in the row `holder`. Whoever may add proofs is shown the record whose hash
+ * they know, so its hash is for who may read it, or has sent the same.
  */
 function duplicate(
   state: State,
@@ -328,7 +331,10 @@ function duplicate(
   return refuse('record.duplicated', what, isTold ? { luid, hash: hex(hash) } : { luid });
 }
 
-/** Refuses the handle that the default ledger had before it was renamed: whoever had it would be the default ledger of the next start. */
+/**
+ * Refuses the handle that the default ledger had before it was renamed: whoever had it would be the default ledger of
+ * the next start.
+ */
 function keptForHome({ home }: State, { kind, luid }: CreateCommand | UpdateCommand, handle: string): Refusal | null {
   if (kind !== Kind.ledger || home === null || handle !== home.handle || luid === home.luid) return null;
   return refuse('record.invalid', `The server's default ledger was ${handle}, and is looked for by that handle`);
@@ -365,8 +371,8 @@ function aimless(routes: unknown): Refusal | null {
 }
 
 /**
- * That the record takes no more proofs. One that moves its intent is never one too many: an intent, and each of its legs,
- * passes each state once.
+ * That the record takes no more proofs. One that moves its intent is never one too many: an intent, and each of its
+ * legs, passes each state once.
  */
 function filledUp(state: State, { kind, proof }: ProofCommand, record: RecordView, isMoving: boolean): Refusal | null {
   const size = proofSize(proof);

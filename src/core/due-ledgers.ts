@@ -1,7 +1,7 @@
 /**
- * Which ledgers may have an intent that has waited too long. Each second somebody asks, and anybody may make ledgers: there
- * may be hundreds of thousands in which one waits. Looked at are those alone of which something has changed since they were
- * looked at last, and those whose time has come.
+ * Which ledgers may have an intent that has waited too long. Each second somebody asks, and anybody may make ledgers:
+ * there may be hundreds of thousands in which one waits. Looked at are those alone of which something has changed since
+ * they were looked at last, and those whose time has come.
  *
  * What always holds: in a ledger that is not to be looked at, nothing is over before the time that is noted for it, or
  * ever where none is noted; in one that is noted as due, what is over lies in the row that is noted for it, or a later
@@ -28,7 +28,9 @@ export class DueLedgers {
     this.#asked.set(ledger, true);
   }
 
-  /** Finds out which are due, as of `now`; `firstOf` tells what waits in a ledger, null where nothing does that may end. */
+  /**
+   * Finds out which are due, as of `now`; `firstOf` tells what waits in a ledger, null where nothing does that may end.
+   */
   look(now: number, firstOf: (ledger: number) => FirstWaiting | null): void {
     while (this.#waiting.least < now) this.ask(this.#waiting.take());
     for (const ledger of this.#asked.keys()) {

@@ -1,7 +1,7 @@
 /**
- * The state as a snapshot takes it, and back: parts, which are its memory as it is, and the few things of the V8 heap that
- * do not follow from rows. What does follow (threads, norms, ranks, used proofs …) lies in no snapshot: it is restored
- * here, from the entries.
+ * The state as a snapshot takes it, and back: parts, which are its memory as it is, and the few things of the V8 heap
+ * that do not follow from rows. What does follow (threads, norms, ranks, used proofs …) lies in no snapshot: it is
+ * restored here, from the entries.
  */
 import { type FinalPart, type MemorySizes, type Part, type Parts, rowsOf } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';

@@ -105,8 +105,8 @@ export interface Outcome {
   /**
    * Flat rows of POSTING_WIDTH numbers: wallet row, symbol row, change of the balance, moved (sum of both directions,
    * transfers only; beyond 2^53−1, which is beyond any limit, its last digits are lost). Set aside where the steps end
-   * with `prepared` or legs begin, moved where they include `committed`, given back where an intent that has set them aside
-   * is `aborted`.
+   * with `prepared` or legs begin, moved where they include `committed`, given back where an intent that has set them
+   * aside is `aborted`.
    */
   postings: number[];
   /** Flat rows of LIMIT_WIDTH numbers: wallet row, symbol row, metric (row of METRICS), amount. Set on `committed`. */
@@ -203,7 +203,10 @@ export interface IntentEntry extends EntryBase, SignedContent {
   outcome: Outcome;
 }
 
-/** A new intent by what it changes: its signed content is only kept, and an outline of the data is all that is asked for. */
+/**
+ * A new intent by what it changes: its signed content is only kept, and an outline of the data is all that is asked
+ * for.
+ */
 export interface IntentFacts extends Omit<IntentEntry, keyof SignedContent> {
   outline: IntentOutline;
 }

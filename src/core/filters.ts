@@ -22,7 +22,10 @@ export interface Filter {
   readonly value: Scalar | readonly Scalar[];
   /** For `regex`: whether a text matches. Compiled outside, since the core runs no patterns itself. */
   readonly test?: (text: string) => boolean;
-  /** For `regex`: over how many characters of one record it is run, where a member has many texts; the rest never matches. */
+  /**
+   * For `regex`: over how many characters of one record it is run, where a member has many texts; the rest never
+   * matches.
+   */
   readonly charsMax?: number;
 }
 
@@ -38,8 +41,8 @@ export interface Finding {
 }
 
 /**
- * Finds out once whether something holds, however often it is asked. It takes the effort that it took each time, so that
- * nothing hangs on what was kept; what the effort did not reach for is not kept.
+ * Finds out once whether something holds, however often it is asked. It takes the effort that it took each time, so
+ * that nothing hangs on what was kept; what the effort did not reach for is not kept.
  */
 export function findOnce<K>(found: Map<K, Finding>, key: K, effort: Effort, find: () => boolean): boolean {
   const known = found.get(key);
@@ -62,12 +65,15 @@ export function matchesAll(record: object, filters: readonly Filter[], effort?: 
   });
 }
 
-/** Elements of lists that a list's filters look at over one record: some fifty milliseconds' worth, in which nobody else is served. */
+/**
+ * Elements of lists that a list's filters look at over one record: some fifty milliseconds' worth, in which nobody else
+ * is served.
+ */
 export const LOOKS_MAX = 1_000_000;
 
 /**
- * The same as lists ask. Filters may be many, and a list in a record as long as a body: what takes more looks passes none.
- * An element is one look, however many values it is held against, and one more where the path leads through it.
+ * The same as lists ask. Filters may be many, and a list in a record as long as a body: what takes more looks passes
+ * none. An element is one look, however many values it is held against, and one more where the path leads through it.
  */
 export function passesAll(record: object, filters: readonly Filter[]): boolean {
   const looks = { left: LOOKS_MAX };
@@ -158,7 +164,10 @@ class Asked {
   }
 }
 
-/** What filters ask for, as long as somebody holds them: it may be a number of a million digits, for thousands of claims. */
+/**
+ * What filters ask for, as long as somebody holds them: it may be a number of a million digits, for thousands of
+ * claims.
+ */
 const askedFor = new WeakMap<Filter, Asked>();
 
 function askedBy(filter: Filter): Asked {

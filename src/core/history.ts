@@ -64,8 +64,8 @@ export function fromNewest(total: number, { skip, max }: Stretch): Stretch {
 }
 
 /**
- * Some of a record's versions as they are now, and how many there are in all. In steps: those left out are passed by one at
- * a time, and a record may have very many.
+ * Some of a record's versions as they are now, and how many there are in all. In steps: those left out are passed by
+ * one at a time, and a record may have very many.
  */
 export function findVersions(state: State, row: number, stretch: Stretch): Generator<undefined, FoundVersions> {
   return findStretch(state, row, newestOf(state, row), stretch);
@@ -131,8 +131,8 @@ function* passAll(
 }
 
 /**
- * Where the version before the one that ends at this address ends, 0 for none. Notes in `given` what proofs gave last to it.
- * A version may have thousands of proofs, each as long as a body, so each that is read ends a step.
+ * Where the version before the one that ends at this address ends, 0 for none. Notes in `given` what proofs gave last
+ * to it. A version may have thousands of proofs, each as long as a body, so each that is read ends a step.
  */
 function* passVersion(state: State, end: number, given: Given | null): Generator<undefined, number> {
   let passed = 0;

@@ -71,8 +71,8 @@ export function stepByProof(
   if (open === undefined) return null;
   const step = moveByProof(state, record, open, command, now);
   if (step === null || isRefusal(step) || !isOverdue(state, open, now)) return step;
-  // What comes when time is over comes too late, also where nobody has looked what is due, as after a long stop. By older
-  // rules it still counted.
+  // What comes when time is over comes too late, also where nobody has looked what is due, as after a long stop. By
+  // older rules it still counted.
   return isDecidedAgain(command) ? step : expire(state, record, open, now);
 }
 
@@ -103,8 +103,8 @@ function moveByProof(
       if (action === 'abort') return stepEntry(record, open, undo(record, open, null, now));
       if (isThreadReady(state, open)) return stepEntry(record, open, commit(record, now));
     }
-    // Kept it would be lost, for the same word again moves nothing. By older rules it was; a thread that waits for nobody's
-    // word goes on without it.
+    // Kept it would be lost, for the same word again moves nothing. By older rules it was; a thread that waits for
+    // nobody's word goes on without it.
     return isDecidedAgain(command) || !isManualThread(state, record, open) ? null : TOO_EARLY;
   }
   const isAsking = isConsent(words) || (isDecidedAgain(command) && wasConsent(words));

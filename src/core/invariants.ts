@@ -7,15 +7,15 @@ import { CHANGE, LIMIT_WIDTH, type Outcome, POSTING_WIDTH } from './entry.ts';
 import { assert } from './refusal.ts';
 
 /**
- * Value is neither made nor lost: what the postings of an intent add up to in each symbol is what its claims issue of it
- * minus what they destroy.
+ * Value is neither made nor lost: what the postings of an intent add up to in each symbol is what its claims issue of
+ * it minus what they destroy.
  *
- * Of symbols postings know the rows and claims the names, which may have come to mean other records since the intent was
- * prepared. So the sums are held to each other without saying which symbol is which: as many of each size on both sides.
- * Where two names of those claims may mean one record, all are summed together.
+ * Of symbols postings know the rows and claims the names, which may have come to mean other records since the intent
+ * was prepared. So the sums are held to each other without saying which symbol is which: as many of each size on both
+ * sides. Where two names of those claims may mean one record, all are summed together.
  *
- * `claims`: flat rows of CLAIM_WIDTH. `symbolsOf`: the symbols that they name, asked for only where several are moved and
- * value is made or lost.
+ * `claims`: flat rows of CLAIM_WIDTH. `symbolsOf`: the symbols that they name, asked for only where several are moved
+ * and value is made or lost.
  */
 export function assertBalanced(
   { postings, limits }: Outcome,

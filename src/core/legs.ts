@@ -80,8 +80,8 @@ const MEMBERS = ['source', 'target', 'symbol'] as const;
 const CONFIG = { [Side.debit]: 'debits.claims.groupBy', [Side.credit]: 'credits.claims.groupBy' } as const;
 
 /**
- * Adds a claim's side to the legs: to one that is alike in what its bridge groups by, or as one of its own. A leg always
- * has one wallet and one symbol.
+ * Adds a claim's side to the legs: to one that is alike in what its bridge groups by, or as one of its own. A leg
+ * always has one wallet and one symbol.
  */
 export function groupLeg(
   legs: Leg[],
@@ -113,8 +113,8 @@ function groupedBy(config: Readonly<Record<string, unknown>>, side: Side): reado
 }
 
 /**
- * What its claim says of it: also its custom, which may name an account behind the wallet. An intent's data is read from its
- * canonical text, so members are in one order, in whatever order they came.
+ * What its claim says of it: also its custom, which may name an account behind the wallet. An intent's data is read
+ * from its canonical text, so members are in one order, in whatever order they came.
  */
 function memberOf(claim: Claim, member: string): string {
   const reference = (MEMBERS as readonly string[]).includes(member) ? claim[member as 'source'] : undefined;

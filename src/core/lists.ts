@@ -3,9 +3,9 @@
  * that may; each of them is checked against all filters.
  *
  * A list can be long to look for. That is done in steps, each ended by whoever holds the clock, and records change
- * meanwhile. What always holds, as of its last step: no record stands on a page twice, or in a state that does not pass, or
- * behind its place; and none that passed all along is missing from the first page, though it moved to where the walk had
- * been.
+ * meanwhile. What always holds, as of its last step: no record stands on a page twice, or in a state that does not
+ * pass, or behind its place; and none that passed all along is missing from the first page, though it moved to where
+ * the walk had been.
  */
 import { ANY_STATUS, liveCount } from './counts.ts';
 import { isFinal } from './entry.ts';
@@ -85,7 +85,10 @@ export class Listing {
     return filters.length > 0 || isVisible !== undefined ? undefined : liveCount(this.#state, ledger, kind, ANY_STATUS);
   }
 
-  /** Goes on until the page is full, or the end is reached, and it is right as of now (true), or `expired` says to pause (false). */
+  /**
+   * Goes on until the page is full, or the end is reached, and it is right as of now (true), or `expired` says to pause
+   * (false).
+   */
   step(expired: () => boolean): boolean {
     // What was found in this very step cannot have changed; before it may have, and something else takes its place.
     do {
@@ -157,8 +160,8 @@ export class Listing {
   }
 
   #passes(row: number): boolean {
-    // Asked before any filter: what a hidden record says would show in the time that the filters take where it is guessed,
-    // as of a pattern over its text behind a guess of its number.
+    // Asked before any filter: what a hidden record says would show in the time that the filters take where it is
+    // guessed, as of a pattern over its text behind a guess of its number.
     if (this.#request.isVisible?.(row) === false) return false;
     const { rows, statuses } = this.#state;
     if (this.#statuses.length > 0) {
@@ -185,11 +188,11 @@ function filterView(state: State, row: number): object {
  * Candidates of a list: every record that can pass its filters, and as few others as an index allows, in the order that
  * is asked for. Each is checked against all filters, so an index can only save time, never change an answer.
  *
- * Where a filter asks for equality with a term, a list walks the chain of that, or what the chains of several terms have
- * in common; of memberships that of their circle; else all records of the kind, block by block, but for those where
- * nobody has had the status that is asked for. A chain leads from the newest to the oldest: for the other order it is
- * turned round, a stretch at a time, and so is each block. Intents on their way, where they are few, are looked through
- * one by one.
+ * Where a filter asks for equality with a term, a list walks the chain of that, or what the chains of several terms
+ * have in common; of memberships that of their circle; else all records of the kind, block by block, but for those
+ * where nobody has had the status that is asked for. A chain leads from the newest to the oldest: for the other order
+ * it is turned round, a stretch at a time, and so is each block. Intents on their way, where they are few, are looked
+ * through one by one.
  *
  * Records of a kind that never changes (intents) stand where they were put: with no filters and nothing left out, the
  * n-th of them is known by its number, and a page begins with the block it is in, however deep.
@@ -202,7 +205,10 @@ const END = -2;
 class Candidates {
   /** The next one's row, a negative number where this step has met none, END where there are no more. */
   readonly next: () => number;
-  /** Of those to come that pass, so many stand before the page: all to be skipped at first, or fewer where this begins nearer. */
+  /**
+   * Of those to come that pass, so many stand before the page: all to be skipped at first, or fewer where this begins
+   * nearer.
+   */
   toSkip: number;
   readonly #state: State;
   readonly #request: ListRequest;
@@ -283,7 +289,10 @@ class Candidates {
     };
   }
 
-  /** After which block the walk begins: in lists of all records that never change next to the page, in others at the end. */
+  /**
+   * After which block the walk begins: in lists of all records that never change next to the page, in others at the
+   * end.
+   */
   #blockBefore(): number {
     const { ledger, kind, filters, isVisible, order, skip } = this.#request;
     const isNewest = order === 'newest';
@@ -307,7 +316,9 @@ class Candidates {
     return rows;
   }
 
-  /** The head of a chain that has few nodes, if one of these does: what stands there is all to look through. Else -1. */
+  /**
+   * The head of a chain that has few nodes, if one of these does: what stands there is all to look through. Else -1.
+   */
   #shortest(heads: readonly number[]): number {
     const { terms } = this.#state;
     let ends = heads;
@@ -338,8 +349,8 @@ class Candidates {
   }
 
   /**
-   * What stands on a chain, the oldest first. It leads from the newest on, but what lies behind stays as it is: where it is
-   * long, so are stretches of it remembered, of which one alone is turned round at a time.
+   * What stands on a chain, the oldest first. It leads from the newest on, but what lies behind stays as it is: where
+   * it is long, so are stretches of it remembered, of which one alone is turned round at a time.
    */
   #fromOldest(hash: number): () => number {
     const { terms, stretches } = this.#state;

@@ -1,30 +1,37 @@
 /**
- * A cache of versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts take
- * part in gets thousands of reports, and each would otherwise read all those before it. And where records begin that have
- * had very many versions, and checkpoints on the way there, waymarks: where some of their entries lie, and what proofs had
- * given to them. One that is changed every minute would otherwise be walked through as a whole whenever it is read.
+ * A cache of versions with very many proofs and steps, as they were read last: an intent that a thousand bank accounts
+ * take part in gets thousands of reports, and each would otherwise read all those before it. And where records begin
+ * that have had very many versions, and checkpoints on the way there, waymarks: where some of their entries lie, and
+ * what proofs had given to them. One that is changed every minute would otherwise be walked through as a whole whenever
+ * it is read.
  *
- * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept by
- * the address of its newest entry, and bytes at an address never change.
+ * Not part of the books: it follows from them, and a state without it answers the same, only slower. A version is kept
+ * by the address of its newest entry, and bytes at an address never change.
  */
 import type { Version } from './records.ts';
 
-/** Entries from which on a record is a long one, or what was added to a version: shorter ones are read faster than looked up. */
+/**
+ * Entries from which on a record is a long one, or what was added to a version: shorter ones are read faster than
+ * looked up.
+ */
 export const LONG_ENTRIES_MIN = 16;
 /**
- * Bytes of memory that all versions which are kept take where there is room; past it, those go that have not grown for the longest. One is kept
- * however long it is: it has no more than may be added to a record (decide.ts).
+ * Bytes of memory that all versions which are kept take where there is room; past it, those go that have not grown for
+ * the longest. One is kept however long it is: it has no more than may be added to a record (decide.ts).
  */
 const BYTES_MAX = 64_000_000;
-/** What an entry takes in memory beside what records.ts counts of it, which is what it is in an answer (measured: 400 to 700). */
+/**
+ * What an entry takes in memory beside what records.ts counts of it, which is what it is in an answer (measured: 400 to
+ * 700).
+ */
 const HELD_MORE = 768;
 /** Records of which it is kept where they begin; past it, all go. */
 const RECORDS_MAX = 50_000;
 /** Of entries that are passed by one in so many has a waymark. */
 export const WAYMARK_STEPS = 64;
 /**
- * Waymarks of one sort, of 50 bytes each and 100 more for each record, what they say counted as so many more; past it, all go
- * but those that come.
+ * Waymarks of one sort, of 50 bytes each and 100 more for each record, what they say counted as so many more; past it,
+ * all go but those that come.
  */
 const WAYMARKS_MAX = 200_000;
 const WAYMARK_BYTES = 50;
@@ -46,7 +53,10 @@ interface Waymark<T> {
 /** A word, or a list of them. */
 type Told = readonly string[] | string | null | undefined;
 
-/** Checkpoints: what is known of records with very many entries at some of these. Whoever looks for it again soon comes to one. */
+/**
+ * Checkpoints: what is known of records with very many entries at some of these. Whoever looks for it again soon comes
+ * to one.
+ */
 export class Waymarks<T extends Told> {
   /** By row, the oldest first. */
   readonly #byRow = new Map<number, readonly Waymark<T>[]>();
@@ -135,8 +145,8 @@ export class LongVersions {
   }
 
   /**
-   * Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). `bytes` are those
-   * of all of it, or of what came since.
+   * Keeps the version that ends at `address` instead of the shorter one that ended at `before` (0: none). `bytes` are
+   * those of all of it, or of what came since.
    */
   keep(address: number, version: Version, bytes: number, before: number): void {
     if (version.added.length < LONG_ENTRIES_MIN) return;

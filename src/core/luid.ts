@@ -31,7 +31,10 @@ const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
 const DIGITS = new Uint8Array(128);
 for (const [digit, code] of CODES.entries()) DIGITS[code] = digit;
 
-/** When the second began that a luid's characters count, in milliseconds since 1970. A number for whatever text of its length. */
+/**
+ * When the second began that a luid's characters count, in milliseconds since 1970. A number for whatever text of its
+ * length.
+ */
 export function secondOf(luid: string): number {
   let seconds = 0;
   for (let i = TIME_AT; i < RANDOM_AT; i++) seconds = seconds * 64 + (DIGITS[luid.charCodeAt(i)] ?? 0);
@@ -44,8 +47,8 @@ const codes = new Array<number>(LUID_LENGTH).fill(0);
 let timeOf = Number.NaN;
 
 /**
- * A luid for a record received at `moment`. `random` supplies LUID_RANDOM_BYTES from `from` on, of which six bits each are
- * used; they are handed in because the core has no randomness of its own.
+ * A luid for a record received at `moment`. `random` supplies LUID_RANDOM_BYTES from `from` on, of which six bits each
+ * are used; they are handed in because the core has no randomness of its own.
  */
 export function makeLuid(prefix: string, moment: number, random: Uint8Array, from = 0): string {
   const second = Math.floor(moment / 1000);
@@ -67,8 +70,8 @@ export const BALANCE_SALT = 0;
 export const LIMIT_SALT = 2;
 
 /**
- * The luid of a row that exists because two records do (a wallet's balance in a symbol): stable without being stored, as
- * different as the records' own. `salt` tells apart several rows of one pair.
+ * The luid of a row that exists because two records do (a wallet's balance in a symbol): stable without being stored,
+ * as different as the records' own. `salt` tells apart several rows of one pair.
  */
 export function pairLuid(one: string, other: string, salt: number): string {
   for (let i = 0; i < LUID_RANDOM_BYTES; i++) {

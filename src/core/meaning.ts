@@ -1,7 +1,7 @@
 /**
  * What the claims of an intent meant when it was cleared. They name wallets and symbols by words, postings by rows, and
- * words may mean others by now. Each side of a claim is part of some posting, so of the records that its words may stand
- * for it means the nearest that has one; where a route led elsewhere, the outcome says to whom.
+ * words may mean others by now. Each side of a claim is part of some posting, so of the records that its words may
+ * stand for it means the nearest that has one; where a route led elsewhere, the outcome says to whom.
  */
 import { fallbackAddresses } from './address.ts';
 import {
@@ -66,7 +66,10 @@ function placeOf(claim: number, side: Side): number {
   return 2 * claim + side;
 }
 
-/** Finds which of the rows that the postings name was meant by words, as they were named right after the entry at `cleared`. */
+/**
+ * Finds which of the rows that the postings name was meant by words, as they were named right after the entry at
+ * `cleared`.
+ */
 function finder(state: State, { ledger, outcome: { postings } }: IntentEntry | StepEntry, cleared: number) {
   const rows = new Set<number>();
   for (let i = 0; i < postings.length; i += POSTING_WIDTH) rows.add(postings[i]!).add(postings[i + 1]!);

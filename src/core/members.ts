@@ -2,8 +2,8 @@
  * Members of a record's data, read where they lie as text, when somebody asks for them: a record may be a megabyte of
  * members that nobody asks about, and making objects of those takes up to fifty times as long as passing by.
  *
- * It rests on what canonical JSON is (proof/canon.ts): no white space, each name and each value written in one way only.
- * Stored data was made so at the door.
+ * It rests on what canonical JSON is (proof/canon.ts): no white space, each name and each value written in one way
+ * only. Stored data was made so at the door.
  */
 import { assert } from './refusal.ts';
 
@@ -71,7 +71,10 @@ export function viewOf(data: string): object {
 /** An object in a text, to be asked for members one by one; it is read no farther than that takes. */
 export class Members {
   readonly #reader: Reader;
-  /** Names, in their order, as far as they were looked through, and where their values begin. Each is read once: it may be long. */
+  /**
+   * Names, in their order, as far as they were looked through, and where their values begin. Each is read once: it may
+   * be long.
+   */
   readonly #names: string[] = [];
   readonly #places: number[] = [];
   /** Where the next name begins, if there is one. */
@@ -88,7 +91,10 @@ export class Members {
     this.#next = reader.at;
   }
 
-  /** The member of this name; undefined where there is none. Objects are Members in their turn, in arrays those that are long. */
+  /**
+   * The member of this name; undefined where there is none. Objects are Members in their turn, in arrays those that are
+   * long.
+   */
   of(name: string): unknown {
     const known = this.#known?.get(name);
     if (known !== undefined) return known;
@@ -104,7 +110,10 @@ export class Members {
     return value;
   }
 
-  /** Where the value of this name begins, or -1. Names stand in their order: it is among those that are known, or behind them. */
+  /**
+   * Where the value of this name begins, or -1. Names stand in their order: it is among those that are known, or behind
+   * them.
+   */
   #placeOf(name: string): number {
     let [low, high] = [0, this.#names.length];
     while (low < high) {

@@ -1,6 +1,6 @@
 /**
- * Memberships of signers in circles, found by circle: a ledger may have a circle of three for each of its customers. They
- * follow from the order of changes, and lie in no snapshot.
+ * Memberships of signers in circles, found by circle: a ledger may have a circle of three for each of its customers.
+ * They follow from the order of changes, and lie in no snapshot.
  */
 import { luidHash } from './finding.ts';
 import { LUID_LENGTH } from './luid.ts';

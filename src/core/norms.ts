@@ -1,7 +1,7 @@
 /**
- * An index of schemas and policies, of what a ledger asks of its records: which kinds have schemas, and which policies say
- * who may set statuses and labels. Few things, found for every change of a record, so they stand on the V8 heap. All of it
- * follows from the records.
+ * An index of schemas and policies, of what a ledger asks of its records: which kinds have schemas, and which policies
+ * say who may set statuses and labels. Few things, found for every change of a record, so they stand on the V8 heap.
+ * All of it follows from the records.
  *
  * Only `apply` and the loading of a snapshot change it; deciding reads.
  */
@@ -14,7 +14,10 @@ export type PolicySort = 'status' | 'labels';
 
 /** Policies of one sort for one kind in a ledger. */
 export const POLICIES_MAX = 100;
-/** Bytes of what is remembered where there is room: of one ledger as much as the policies take that one proof has effort for (quorum.ts). */
+/**
+ * Bytes of what is remembered where there is room: of one ledger as much as the policies take that one proof has effort
+ * for (quorum.ts).
+ */
 const REMEMBERED_MAX = 128_000_000;
 /** Bytes that may be held of each character of a record. */
 export const BYTES_PER_CHAR = 8;
@@ -104,7 +107,10 @@ export class Norms {
     return rows.length >= POLICIES_MAX && !rows.includes(row);
   }
 
-  /** The effort of looking at the policy in this row; `read` tells that of the version that there is, and is asked once for each. */
+  /**
+   * The effort of looking at the policy in this row; `read` tells that of the version that there is, and is asked once
+   * for each.
+   */
   effortOf(row: number, read: () => number): number {
     const norm = this.#norms.get(row)!;
     if (norm.effort < 0) norm.effort = read();

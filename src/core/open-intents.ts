@@ -1,6 +1,6 @@
 /**
- * Intents that are not final, by row, in the order they came, which is that of their rows. There may be very many, all of
- * them waiting, so a dump copies none and is read while they go on.
+ * Intents that are not final, by row, in the order they came, which is that of their rows. There may be very many, all
+ * of them waiting, so a dump copies none and is read while they go on.
  *
  * What always holds: an intent in here is never changed, only replaced.
  */
@@ -119,8 +119,8 @@ export class OpenIntents {
   }
 
   /**
-   * Rows of those there are now that have a leg at one of the bridges wanted, each once. There may be very many: they are
-   * looked for as they are asked for, one of each bridge in turn, so that none waits for all that another has.
+   * Rows of those there are now that have a leg at one of the bridges wanted, each once. There may be very many: they
+   * are looked for as they are asked for, one of each bridge in turn, so that none waits for all that another has.
    */
   *withLegsAt(isWanted: (bridge: number) => boolean): Generator<number, void, void> {
     // What comes meanwhile may come faster than it is asked for.
@@ -155,8 +155,8 @@ export class OpenIntents {
   }
 
   /**
-   * Takes over what a dump gave, and of those that hold the wallets from elsewhere where it lacks them. There may be so many
-   * that V8 could not hold them twice: the few that are late are held.
+   * Takes over what a dump gave, and of those that hold the wallets from elsewhere where it lacks them. There may be so
+   * many that V8 could not hold them twice: the few that are late are held.
    */
   load(parts: Parts, walletsOf: (row: number) => readonly number[]): void {
     const late = [...byOrder(parts, true)].sort(([one], [other]) => one - other);
@@ -197,7 +197,10 @@ function rowOf(row: number, intent: OpenIntent): Row {
   return [row, ledger, moment, status, isHolding, counted, legs, bridges, thread, wallets];
 }
 
-/** Of the rows of a dump those that stand in order, or those that are late: behind a higher one, since they changed meanwhile. */
+/**
+ * Of the rows of a dump those that stand in order, or those that are late: behind a higher one, since they changed
+ * meanwhile.
+ */
 function* byOrder(parts: Parts, isLate: boolean): Generator<Row> {
   let highest = -1;
   for (const row of rowsOf<Row>(parts, OPEN_PART)) {

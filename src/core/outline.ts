@@ -1,7 +1,7 @@
 /**
- * What the state asks of an intent's data as it comes in, and of most other records'. Of what is decided a sheet says it
- * (sheet.ts), and of the server's own intents the data as a value; replay, which has it as bytes, reads these members and
- * passes over the rest (storage/outline.ts).
+ * What the state asks of an intent's data as it comes in, and of most other records'. Of what is decided a sheet says
+ * it (sheet.ts), and of the server's own intents the data as a value; replay, which has it as bytes, reads these
+ * members and passes over the rest (storage/outline.ts).
  */
 import { actionNumber, CLAIM_ACTIONS, type Claim, handleOf, rowsOf, walletIn } from './claims/index.ts';
 import { Kind } from './kinds.ts';
@@ -14,8 +14,8 @@ export interface IntentOutline {
   /** Flat rows of CLAIM_WIDTH. */
   claims: readonly number[];
   /**
-   * Where those have no hashes, the wallets that they name, in the order of the claims and of their actions' members; else
-   * null.
+   * Where those have no hashes, the wallets that they name, in the order of the claims and of their actions' members;
+   * else null.
    */
   names: readonly string[] | null;
   /** It brings access rules of its own. */
@@ -31,8 +31,8 @@ export interface NameHashes {
 }
 
 /**
- * What applying asks of a new record's data, where the kind asks for no more: of a text what it says, of an array whether
- * it holds anything, of any other value that it is there.
+ * What applying asks of a new record's data, where the kind asks for no more: of a text what it says, of an array
+ * whether it holds anything, of any other value that it is there.
  */
 export const ASKED_MEMBERS = ['access', 'bridge', 'public', 'routes', 'schema', 'target', 'wallet'] as const;
 

@@ -28,8 +28,8 @@ export function recordAt(state: State, row: number, address: number): RecordView
 }
 
 /**
- * The record in a row as it was with this proof of its version with this hash, and nothing of what became of it since: as
- * it came, where it began with that proof. It may have been changed meanwhile.
+ * The record in a row as it was with this proof of its version with this hash, and nothing of what became of it since:
+ * as it came, where it began with that proof. It may have been changed meanwhile.
  */
 export function recordWith(state: State, row: number, hash: Uint8Array, proof: StoredProof): RecordView {
   let whole = versionAt(state, state.rows.at.get(row));
@@ -41,8 +41,8 @@ export function recordWith(state: State, row: number, hash: Uint8Array, proof: S
 }
 
 /**
- * The intent in a row as it was sent, and where `isMoved` with what became of it: nothing that others have said of it, whose
- * proofs and labels are left out.
+ * The intent in a row as it was sent, and where `isMoved` with what became of it: nothing that others have said of it,
+ * whose proofs and labels are left out.
  */
 export function intentAsSent(state: State, row: number, isMoved: boolean): RecordView {
   const { entry, added, before } = versionAt(state, state.rows.at.get(row));
@@ -71,8 +71,8 @@ function isEntryOf(state: State, row: number, address: number): boolean {
 }
 
 /**
- * Address of the last entry of the record in this row that came before what lies at `address`, or lies there. A record may
- * have had millions of entries since: they are passed by once.
+ * Address of the last entry of the record in this row that came before what lies at `address`, or lies there. A record
+ * may have had millions of entries since: they are passed by once.
  */
 function lastBefore({ rows, heap, longVersions: { entries } }: State, row: number, address: number): number {
   const passed: number[] = [];

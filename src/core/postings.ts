@@ -29,9 +29,9 @@ export function move(state: State, { postings, moment }: Outcome, received: numb
 }
 
 /**
- * Sets money aside; what that adds to daily counters is noted in `counted`. Of what a thread brings to a wallet and takes on
- * from there nothing is set aside, or to come: a gives c 40, which c passes on to d, so the first intent of the thread has
- * the postings a −40, c +40, the second c −40, of which 40 come with the thread, d +40.
+ * Sets money aside; what that adds to daily counters is noted in `counted`. Of what a thread brings to a wallet and
+ * takes on from there nothing is set aside, or to come: a gives c 40, which c passes on to d, so the first intent of
+ * the thread has the postings a −40, c +40, the second c −40, of which 40 come with the thread, d +40.
  *
  *                    a                c                          d
  *     the first      reserved 40      incoming 40
@@ -52,7 +52,9 @@ export function hold(state: State, outcome: Outcome, received: number, counted: 
   }
 }
 
-/** Wallets that the outcome of a hold is about though it sets nothing aside there: limited, or left with what they had. */
+/**
+ * Wallets that the outcome of a hold is about though it sets nothing aside there: limited, or left with what they had.
+ */
 export function walletsNotHeld({ postings, limits }: Outcome): readonly number[] {
   const wallets = new Set<number>();
   for (let i = 0; i < limits.length; i += LIMIT_WIDTH) wallets.add(limits[i]!);
@@ -137,7 +139,10 @@ function addToSupply({ supply }: State, symbol: number, sum: number): void {
   if (before === undefined || sum !== 0) supply.set(symbol, (before ?? 0n) + BigInt(sum));
 }
 
-/** The slot of the wallet and symbol with which the row of a posting or limit begins at `at`; a new one where there is none. */
+/**
+ * The slot of the wallet and symbol with which the row of a posting or limit begins at `at`; a new one where there is
+ * none.
+ */
 function slotOf(state: State, postings: readonly number[], at: number): number {
   const { balances, rows } = state;
   const [wallet, symbol] = [postings[at]!, postings[at + 1]!];

@@ -70,7 +70,8 @@ export function sealCustom(entry: Entry): string {
 
 /**
  * The customs of the proofs that tell how the intent `luid` went on, in order. They name it, since whoever signed an
- * intent may send it to another ledger too, where other things become of the same hash. `handleOf` gives a leg's by its number.
+ * intent may send it to another ledger too, where other things become of the same hash. `handleOf` gives a leg's by its
+ * number.
  */
 export function outcomeCustoms(luid: string, outcome: Outcome, handleOf: (leg: number) => string): string[] {
   const { steps, reason, detail, links } = outcome;

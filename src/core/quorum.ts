@@ -1,8 +1,9 @@
 /**
  * Quorums: how many distinct keys, of which signers, must say a thing before it happens.
  *
- * A quorum has lines, each with so many seats, each seat for one key that the line's matcher fits. It is reached when every
- * seat can be given a key of its own: whoever fits two seats fills one, so two people are needed where a rule asks for two.
+ * A quorum has lines, each with so many seats, each seat for one key that the line's matcher fits. It is reached when
+ * every seat can be given a key of its own: whoever fits two seats fills one, so two people are needed where a rule
+ * asks for two.
  *
  * Many policies may be about one status, and many keys may have said it; all of that is looked at for every proof. So a
  * proof has so much effort for it and no more: past it no policy lets anybody do anything.
@@ -71,8 +72,8 @@ function passes(test: SignerTest, key: Uint8Array, scene: Scene): boolean {
 }
 
 /**
- * Whether every seat can have a key of its own. By Hall's theorem that is so where any lines together have at most as many
- * seats as there are keys that fit one of them; a set of lines is a number here, a bit for each.
+ * Whether every seat can have a key of its own. By Hall's theorem that is so where any lines together have at most as
+ * many seats as there are keys that fit one of them; a set of lines is a number here, a bit for each.
  */
 export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scene): boolean {
   if (seats.length === 0) return true;
@@ -97,7 +98,10 @@ export function isReached(seats: Seats, keys: readonly Uint8Array[], scene: Scen
   return true;
 }
 
-/** Who votes, as long as somebody holds the keys: a key may have said a thing thousands of times, and thousands of rules ask. */
+/**
+ * Who votes, as long as somebody holds the keys: a key may have said a thing thousands of times, and thousands of rules
+ * ask.
+ */
 const votersFor = new WeakMap<readonly Uint8Array[], readonly Uint8Array[]>();
 
 function votersOf(keys: readonly Uint8Array[]): readonly Uint8Array[] {
@@ -149,7 +153,9 @@ export class ProofScene implements Scene {
     return isAmong(this.#ledgerOwners, key);
   }
 
-  /** What the record's present version began with: the first proof on it that says a status may only have said it again. */
+  /**
+   * What the record's present version began with: the first proof on it that says a status may only have said it again.
+   */
   get begun(): Begun {
     this.#begun ??= this.#findBegun();
     return this.#begun;
@@ -181,8 +187,8 @@ export interface WordRule {
 }
 
 /**
- * Why a word may not be said: `why`, where all that the policies say was looked at, else that it was not. Part of it is no
- * answer: who may say the word may be told in the rest.
+ * Why a word may not be said: `why`, where all that the policies say was looked at, else that it was not. Part of it is
+ * no answer: who may say the word may be told in the rest.
  */
 export function notLet({ effort }: ProofScene, why: string): Refusal {
   const givenUp = 'The policies about this record take more looking at than one proof is given';
@@ -216,8 +222,8 @@ interface PolicyJson<V> {
 
 /**
  * What the policies of a sort that are for this record say, each compiled once per version. Null where there is none:
- * nothing is asked then. Policies of one sort count together, so `extend` adds nothing to them. Where the effort runs out
- * on the way they say nothing: there are some, and they let nobody do anything.
+ * nothing is asked then. Policies of one sort count together, so `extend` adds nothing to them. Where the effort runs
+ * out on the way they say nothing: there are some, and they let nobody do anything.
  */
 export function policiesFor<V, R extends WordRule>(
   scene: ProofScene,
@@ -246,8 +252,8 @@ export function policiesFor<V, R extends WordRule>(
 }
 
 /**
- * The effort of looking at a policy with this data: whether it is remembered or not, so that the same books come to the same.
- * What is beside its values and its filter is passed by.
+ * The effort of looking at a policy with this data: whether it is remembered or not, so that the same books come to the
+ * same. What is beside its values and its filter is passed by.
  */
 function readingEffort(data: string): number {
   const { values = '', filter = '' } = textsOf(data, ['values', 'filter']);

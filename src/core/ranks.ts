@@ -1,7 +1,7 @@
 /**
  * Where in the order of all changes a kind's n-th change stands, for every STRIDE-th, and which statuses are met from
- * there to the next: a list that goes through all records of a kind passes by what stands before a deep page, and what has
- * none of the status that is asked for.
+ * there to the next: a list that goes through all records of a kind passes by what stands before a deep page, and what
+ * has none of the status that is asked for.
  *
  * Changes are counted from 0, the oldest, per ledger and kind; STRIDE of them are a block. Not part of the books: it
  * follows from `order` and the rows.
@@ -69,8 +69,9 @@ export class Ranks {
   }
 
   /**
-   * The next block where a record may have this status, or any, in the direction of `by` (1 or -1) from block `after` on,
-   * without that: where it begins, and where the block behind it does, infinity for none. Null where there is no such block.
+   * The next block where a record may have this status, or any, in the direction of `by` (1 or -1) from block `after`
+   * on, without that: where it begins, and where the block behind it does, infinity for none. Null where there is no
+   * such block.
    */
   nextBlock(ledger: number, kind: Kind, status: number, after: number, by: 1 | -1): Block | null {
     const row = this.#rows.get(scopeOf(ledger, kind));

@@ -145,7 +145,10 @@ function walkToFirst({ heap, longVersions }: State, luid: string, from: number):
   return at;
 }
 
-/** About how many bytes the version whose last entry lies at `at` is in an answer: no entry is read, only how long it is. */
+/**
+ * About how many bytes the version whose last entry lies at `at` is in an answer: no entry is read, only how long it
+ * is.
+ */
 export function bytesOf(state: State, at: number): number {
   const { heap, codec, longVersions } = state;
   let bytes = 0;
@@ -194,8 +197,8 @@ export function labelsBy(state: State, row: number, from: number): readonly stri
 }
 
 /**
- * What the last proof that gave any gave to the record in this row, from the entry at `from` back. There may be very many
- * entries in between: only those are passed by that were not before, as far as `known` has kept that.
+ * What the last proof that gave any gave to the record in this row, from the entry at `from` back. There may be very
+ * many entries in between: only those are passed by that were not before, as far as `known` has kept that.
  */
 export function lastBy<T extends string | readonly string[]>(
   state: State,
@@ -234,8 +237,8 @@ export function keyOf(state: State, at: number): string {
 }
 
 /**
- * Tells how many rows there were before the entry at an address. Of a record with very many entries it is looked for where it
- * begins, and many may ask for what came beside that one: so it is looked for once.
+ * Tells how many rows there were before the entry at an address. Of a record with very many entries it is looked for
+ * where it begins, and many may ask for what came beside that one: so it is looked for once.
  */
 export function countOfRows(state: State): (address: number) => number {
   const beginnings = new LongMap<number, number>(near);

@@ -31,7 +31,9 @@ export interface Fault {
 /** Of what a sender wrote himself, a detail shows so much. */
 const PLACE_LENGTH_MAX = 128;
 
-/** That a body has the wrong shape. Many clients show the detail alone, so it says of the first fault where it is, too. */
+/**
+ * That a body has the wrong shape. Many clients show the detail alone, so it says of the first fault where it is, too.
+ */
 export function refuseShape(errors: readonly Fault[]): Refusal {
   return refuse('record.schema-invalid', tellFault(errors[0]!), { errors });
 }

@@ -1,8 +1,8 @@
 /**
- * What is made of records is remembered within a bound, by the heap address of a record's newest entry, whose bytes never
- * change. In two generations: what is asked for again stays, and where the newer one is full the older one goes. Each
- * ledger has a part of the room at most, past which its own goes alone: else one that has much, and asks for it in turns,
- * has everybody's made anew each time.
+ * What is made of records is remembered within a bound, by the heap address of a record's newest entry, whose bytes
+ * never change. In two generations: what is asked for again stays, and where the newer one is full the older one goes.
+ * Each ledger has a part of the room at most, past which its own goes alone: else one that has much, and asks for it in
+ * turns, has everybody's made anew each time.
  */
 import { LongMap, scatteredAddress } from '../memory/index.ts';
 
@@ -35,7 +35,10 @@ export class Remembered {
     this.#max = max;
   }
 
-  /** What `make` makes of a ledger's record whose newest entry lies at `at`, of `held` bytes; made once, as long as there is room. */
+  /**
+   * What `make` makes of a ledger's record whose newest entry lies at `at`, of `held` bytes; made once, as long as
+   * there is room.
+   */
   get<T>(ledger: number, at: number, make: () => { value: T; held: number }): T {
     const lane = this.#lanes.get(ledger);
     const known = lane?.newer.kept.get(at);

@@ -1,10 +1,11 @@
 /**
  * What clients have signed brings about one thing.
  *
- * Signatures name no ledger, no kind and no operation, so whoever has read a body could send it again: once its record was
- * dropped, or as a record of another kind, in the name of who signed it. Ed25519 is deterministic: a client whose proof
- * says when it was made never means the same signature twice, and one that says nothing may well. So in a ledger a dated
- * proof that stands on something, whatever became of that since, is good for nothing else; others are as good as ever.
+ * Signatures name no ledger, no kind and no operation, so whoever has read a body could send it again: once its record
+ * was dropped, or as a record of another kind, in the name of who signed it. Ed25519 is deterministic: a client whose
+ * proof says when it was made never means the same signature twice, and one that says nothing may well. So in a ledger
+ * a dated proof that stands on something, whatever became of that since, is good for nothing else; others are as good
+ * as ever.
  */
 import { NO_ROW } from './access/index.ts';
 import { hex } from './bytes.ts';
@@ -19,9 +20,9 @@ import { isDated, type Signatures } from './used-proofs.ts';
 type Signed = Pick<DropCommand, 'ledger' | 'kind' | 'hash' | 'proofs'>;
 
 /**
- * Why what was signed so brings about nothing more, or null. To be asked last: a request that is only sent again is told
- * first what else there is to say of it. `handle` is that in the data, where it has one; `row` that of the record that is
- * changed, or NO_ROW.
+ * Why what was signed so brings about nothing more, or null. To be asked last: a request that is only sent again is
+ * told first what else there is to say of it. `handle` is that in the data, where it has one; `row` that of the record
+ * that is changed, or NO_ROW.
  */
 export function replayed(
   state: State,

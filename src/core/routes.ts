@@ -42,7 +42,10 @@ export class Participants {
   readonly effort: Effort = { left: EFFORT_MAX };
   readonly #state: State;
   readonly #known = new Map<number, Participant>();
-  /** What was found of conditions that ask about the intent alone, and what it took: thousands of claims may ask the same. */
+  /**
+   * What was found of conditions that ask about the intent alone, and what it took: thousands of claims may ask the
+   * same.
+   */
   readonly #judged = new Map<Condition, Finding>();
 
   constructor(state: State) {

@@ -1,7 +1,8 @@
 /**
- * A sheet is a prepared intent, as statements are prepared: all that deciding asks of an intent's data in the usual case,
- * as numbers, drawn up as it comes in, while its texts are near at hand. Until it is cleared many others come by: of its
- * data the text alone is kept meanwhile, and read again where somebody asks for more, a route or an access rule, say.
+ * A sheet is a prepared intent, as statements are prepared: all that deciding asks of an intent's data in the usual
+ * case, as numbers, drawn up as it comes in, while its texts are near at hand. Until it is cleared many others come by:
+ * of its data the text alone is kept meanwhile, and read again where somebody asks for more, a route or an access rule,
+ * say.
  *
  * What always holds: what is decided by a sheet is what is decided by the data.
  */

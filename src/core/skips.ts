@@ -1,6 +1,7 @@
 /**
- * What is passed by in the chains of an index, remembered: whoever changes one record without end leaves nodes there that
- * lead to nothing any more, hundreds of thousands of them, and each look at the chain would come by all of them again.
+ * What is passed by in the chains of an index, remembered: whoever changes one record without end leaves nodes there
+ * that lead to nothing any more, hundreds of thousands of them, and each look at the chain would come by all of them
+ * again.
  *
  * Not part of the books: without it the same is found, only slower.
  */
@@ -19,7 +20,10 @@ export class Skips {
     this.#min = min;
   }
 
-  /** The first node of a chain, from this one on, that is of use; 0 where there is none. What is of no use never is again. */
+  /**
+   * The first node of a chain, from this one on, that is of use; 0 where there is none. What is of no use never is
+   * again.
+   */
   past(chains: Chains, from: number, isUseless: (node: number) => boolean): number {
     const behind = this.#behind;
     const inner: number[] = [];

@@ -94,7 +94,9 @@ interface Rows {
   readonly place: U32Field;
   /** Of a wallet: its first balance slot plus one, 0 where it has none. */
   readonly firstSlot: U32Field;
-  /** Of a ledger's record: the index in `ledgers` of the ledger it is. One field with `firstSlot`, as no row has both. */
+  /**
+   * Of a ledger's record: the index in `ledgers` of the ledger it is. One field with `firstSlot`, as no row has both.
+   */
   readonly ledgerIndex: U32Field;
   readonly status: U16Field;
   readonly flags: U8Field;
@@ -132,9 +134,14 @@ export interface State {
   readonly counts: HeldMap<number, number>;
   /** How many kinds, and statuses of a kind, a ledger has had: its keys in `counts`. */
   readonly variety: LongMap<number, number>;
-  /** Of these, and of its own record's statuses, those that are among what is kept for each ledger: see STATUSES_KEPT. */
+  /**
+   * Of these, and of its own record's statuses, those that are among what is kept for each ledger: see STATUSES_KEPT.
+   */
   readonly lateVariety: LongMap<number, number>;
-  /** Statuses that a ledger's own record was given, by the ledger it is: in `counts` they stand with those of all ledgers. */
+  /**
+   * Statuses that a ledger's own record was given, by the ledger it is: in `counts` they stand with those of all
+   * ledgers.
+   */
   readonly ownStatuses: LongMap<number, Set<string>>;
   /** How many live records have a label, by labelKey. */
   readonly labels: HeldMap<string, number>;
@@ -148,7 +155,9 @@ export interface State {
   readonly rekeyed: LongMap<number, Rekeyed>;
   /** What clients' proofs have brought about; follows from the entries in the heap. */
   readonly usedProofs: UsedProofs;
-  /** Of their full size, how much what is not part of the books may take, 0 to 1; whoever keeps more of such asks it. */
+  /**
+   * Of their full size, how much what is not part of the books may take, 0 to 1; whoever keeps more of such asks it.
+   */
   readonly cacheShare: number;
   /** These are not part of the books. */
   readonly memo: AccessMemo;
@@ -164,8 +173,8 @@ export interface State {
   /** Handed in by whoever decides; applying never asks. */
   compileSchema: CompileSchema;
   /**
-   * The ledger of requests that name none, and the handle that a start finds it by: nobody else's, though it may have been
-   * renamed. Handed in like the above; null where nobody asks.
+   * The ledger of requests that name none, and the handle that a start finds it by: nobody else's, though it may have
+   * been renamed. Handed in like the above; null where nobody asks.
    */
   home: { readonly handle: string; readonly luid: string } | null;
 }
@@ -181,7 +190,10 @@ export function bytesTaken(state: State): number {
   return all.reduce((sum, { taken }) => sum + taken, 0);
 }
 
-/** Of the rows that a column can have, the largest share that is taken: beside what is in the heap, each token takes one of the log. */
+/**
+ * Of the rows that a column can have, the largest share that is taken: beside what is in the heap, each token takes one
+ * of the log.
+ */
 export function rowsTaken({ log, rows, terms, balances }: State): number {
   return Math.max(log.length, rows.lines.length, 2 * terms.size, balances.size) / ROWS_MAX;
 }

@@ -78,7 +78,10 @@ function keysFor(scene: ProofScene, status: string): Uint8Array[] {
   return keys;
 }
 
-/** The statuses that proofs on records say, as long as somebody holds these: there may be thousands, and a megabyte in each. */
+/**
+ * The statuses that proofs on records say, as long as somebody holds these: there may be thousands, and a megabyte in
+ * each.
+ */
 const saidBy = new WeakMap<StoredProof, string | null>();
 
 /** Null where it says none. */

@@ -87,7 +87,9 @@ function pushCommon(state: State, ledger: number, kind: Kind, schema: unknown, p
   if (typeof schema === 'string') terms.push(termHash(state, ledger, kind, 'schema', schema), place);
 }
 
-/** The live row whose latest change stands at this place, or -1 where the row has moved on or the hash was another's. */
+/**
+ * The live row whose latest change stands at this place, or -1 where the row has moved on or the hash was another's.
+ */
 export function rowAtPlace(state: State, ledger: number, kind: Kind, place: number): number {
   if (hasLeft(state, place)) return -1;
   const { rows } = state;
@@ -102,8 +104,8 @@ function hasLeft({ rows, order }: State, place: number): boolean {
 }
 
 /**
- * The live rows that stand under a term, the latest change first, and those of other values whose hash is the same. What
- * records have left is passed by, and so is what is of no use to who brings `skips` of his own.
+ * The live rows that stand under a term, the latest change first, and those of other values whose hash is the same.
+ * What records have left is passed by, and so is what is of no use to who brings `skips` of his own.
  */
 export function* rowsUnder(
   state: State,

@@ -122,7 +122,9 @@ function begin(
   return { type: EntryType.intent, ledger, kind: Kind.intent, moment: received, thread, outcome, ...own };
 }
 
-/** What the intents of a thread bring along to the next one, by which this wallet passes on what the parent brought it. */
+/**
+ * What the intents of a thread bring along to the next one, by which this wallet passes on what the parent brought it.
+ */
 function companyOf(state: State, parent: RecordView, wallet: number): Company {
   const passedBy = new Set([wallet]);
   for (let at: RecordView | null = parent; at !== null; at = originOf(state, at)) {

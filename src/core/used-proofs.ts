@@ -1,12 +1,12 @@
 /**
- * Which proofs of clients stand on the records there are or were, in which ledger, and where: what is asked by those who
- * refuse what is sent again (replays.ts). Only proofs that say when they were made are remembered, and none of intents,
- * whose data is valid for no other kind, and whose handles are never free again.
+ * Which proofs of clients stand on the records there are or were, in which ledger, and where: what is asked by those
+ * who refuse what is sent again (replays.ts). Only proofs that say when they were made are remembered, and none of
+ * intents, whose data is valid for no other kind, and whose handles are never free again.
  *
  * A record that has had one entry, as most wallets have, is not in the index: what was signed has its handle in it, so
- * it is found by its name while it lives. The entries of all others are in it, of dropped ones too, by their signatures,
- * each at the first place where it stands (older books may have it at several): no look-up walks a record's versions. All
- * of it follows from the entries in the heap, and lies in no snapshot.
+ * it is found by its name while it lives. The entries of all others are in it, of dropped ones too, by their
+ * signatures, each at the first place where it stands (older books may have it at several): no look-up walks a record's
+ * versions. All of it follows from the entries in the heap, and lies in no snapshot.
  */
 import { type Heap, hashAscii, hashMix, type MemorySizes, Table } from '../memory/index.ts';
 import type { EntryCodec } from './codec.ts';
@@ -51,8 +51,8 @@ export class UsedProofs {
   }
 
   /**
-   * Remembers the dated proofs of a record's newest entry, at `at`, and of the one before, where the record was found by
-   * its name alone until now.
+   * Remembers the dated proofs of a record's newest entry, at `at`, and of the one before, where the record was found
+   * by its name alone until now.
    */
   use(ledger: number, kind: Kind, at: number): void {
     if (kind === Kind.intent) return;
@@ -77,8 +77,8 @@ export class UsedProofs {
   }
 
   /**
-   * The signatures of these entries, each read once: a body may have hundreds of proofs, and each entry as many. Where a
-   * signature is the same, so is what is said of its moment.
+   * The signatures of these entries, each read once: a body may have hundreds of proofs, and each entry as many. Where
+   * a signature is the same, so is what is said of its moment.
    */
   gather(entries: readonly number[]): Signatures {
     const byHash = new Map<number, number[]>();

@@ -18,9 +18,9 @@ import type { State } from './state.ts';
 
 /**
  * The schema of a schema record, by the record's data: what is wrong with it, or the check of values, which gives what
- * is wrong with one or null, and about how many bytes that check takes. A function of nothing but the texts and values it
- * is given, and of whether the schema is new: then it may be refused for what it takes to compile, which the books' own
- * never are.
+ * is wrong with one or null, and about how many bytes that check takes. A function of nothing but the texts and values
+ * it is given, and of whether the schema is new: then it may be refused for what it takes to compile, which the books'
+ * own never are.
  */
 export type CompileSchema = (
   data: string,

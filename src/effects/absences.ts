@@ -1,8 +1,8 @@
 /**
  * Which bridges and effects take no calls, for the operator: what waits for one of them waits quietly, for days.
  *
- * A receiver is told of once, when the same call has failed some times in a row, once when one is given up, since nothing
- * is due of it then, and once more when it takes one again.
+ * A receiver is told of once, when the same call has failed some times in a row, once when one is given up, since
+ * nothing is due of it then, and once more when it takes one again.
  * Whoever may make effects may make many that fail, so an hour has an end of lines, and those that were told of are
  * remembered up to a number; who falls out of either is told of at another attempt.
  */

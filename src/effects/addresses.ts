@@ -75,8 +75,8 @@ export class Guard {
   }
 
   /**
-   * How the host of `target` is to be looked up, and for whom; null where it may not be called. A host that is an address is not
-   * looked up by anybody, so it is looked at here.
+   * How the host of `target` is to be looked up, and for whom; null where it may not be called. A host that is an
+   * address is not looked up by anybody, so it is looked at here.
    */
   lookupFor(target: URL, asking: Asking): LookupFunction | null {
     const port = target.port || (target.protocol === 'https:' ? '443' : '80');
@@ -116,7 +116,10 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || loopback.check(host, family(host));
 }
 
-/** A host, and its port where it has one, as they stand in a URL: there a name has small letters, and an address one form. */
+/**
+ * A host, and its port where it has one, as they stand in a URL: there a name has small letters, and an address one
+ * form.
+ */
 function asInUrls(entry: string): string {
   const [, host, port] = /^(.*?)(:\d+)?$/.exec(entry)!;
   return `${new URL(`http://${host}`).hostname}${port ?? ''}`;

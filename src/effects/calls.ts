@@ -1,14 +1,14 @@
 /**
  * Calls to bridges about the legs of intents: which are due, and what becomes of them. What they say is leg-call.ts.
  *
- * What is to be said follows from the books alone: each leg that an entry marks as preparing, committing or aborting has
- * a call due, with the intent as it was right after that entry. So a call has the same body whenever it is made, and
- * after a restart the calls of all open intents are simply due again. A bridge that takes a call reports by a proof on
- * the intent; only what no report can tell (that a failed leg heard of the abort, that a bridge cannot be reached) is
- * noted by the server itself.
+ * What is to be said follows from the books alone: each leg that an entry marks as preparing, committing or aborting
+ * has a call due, with the intent as it was right after that entry. So a call has the same body whenever it is made,
+ * and after a restart the calls of all open intents are simply due again. A bridge that takes a call reports by a proof
+ * on the intent; only what no report can tell (that a failed leg heard of the abort, that a bridge cannot be reached)
+ * is noted by the server itself.
  *
- * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart, and
- * when somebody says that the bridge is there again.
+ * A call that was taken and never reported on is due as long as its leg waits for it: it goes again after a restart,
+ * and when somebody says that the bridge is there again.
  */
 import type { Note } from '../core/command.ts';
 import {
@@ -155,12 +155,18 @@ const LEGS_MAX = 2 ** 18;
 /** More than there are states of a leg. */
 const STATES_MAX = 16;
 
-/** Of a leg: its intent's row, and in the fraction which of its legs it is. So those of intents near each other are near. */
+/**
+ * Of a leg: its intent's row, and in the fraction which of its legs it is. So those of intents near each other are
+ * near.
+ */
 function keyOf({ row, leg }: Pick<Due, 'row' | 'leg'>): number {
   return row + leg / LEGS_MAX;
 }
 
-/** Of a call: its leg's key, and in the rest of the fraction what is asked of it. There are less than 2 ** 31 rows, so all have room. */
+/**
+ * Of a call: its leg's key, and in the rest of the fraction what is asked of it. There are less than 2 ** 31 rows, so
+ * all have room.
+ */
 function nameOf(due: Due): number {
   return keyOf(due) + LEG_STATES.indexOf(due.state) / (LEGS_MAX * STATES_MAX);
 }
@@ -181,7 +187,10 @@ function marksOf({ links }: IntentOutcome): { leg: number; to: LegState }[] {
   return found;
 }
 
-/** Whether the intent says already that this very call was given up: once is enough, or who activates a dead bridge again and again fills the books. */
+/**
+ * Whether the intent says already that this very call was given up: once is enough, or who activates a dead bridge
+ * again and again fills the books.
+ */
 function isNotedLost(state: State, { row, leg, address }: Due): boolean {
   for (let at = state.rows.at.get(row); at !== address && at !== 0; at = state.heap.prev(at)) {
     const entry = entryAt(state, at);

@@ -100,7 +100,10 @@ export function deliveryLuid(state: State, row: number, { seq, index, before }: 
   return luidOfDelivery(namesOf(state, row).luid, before ?? eventNameAt(state, seq, index).handle, moment);
 }
 
-/** `of`: the handle of the event, or the luid of the delivery that was given up before; `moment` is of the event's entry. */
+/**
+ * `of`: the handle of the event, or the luid of the delivery that was given up before; `moment` is of the event's
+ * entry.
+ */
 export function luidOfDelivery(receiver: string, of: string, moment: number): string {
   return makeLuid('evd', moment, Buffer.from(sha256Hex(`${receiver} ${of}`), 'hex'));
 }

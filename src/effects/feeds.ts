@@ -60,15 +60,21 @@ export interface FeedsOptions {
 
 /** Events queued for one receiver, while there is room for all; further ones are looked up when there is. */
 const QUEUE_MAX = 256;
-/** And for all of them together, some fifty megabytes: half a kilobyte each. What finds no place is read from the log later. */
+/**
+ * And for all of them together, some fifty megabytes: half a kilobyte each. What finds no place is read from the log
+ * later.
+ */
 const QUEUED_MAX = 100_000;
-/** Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of effects. */
+/**
+ * Events are looked through in slices, so that nobody waits for longer: one intent may have thousands, for thousands of
+ * effects.
+ */
 const SLICE_MS = 2;
 const PAUSE_MS = 5;
 const DETAIL_MAX = 200;
 /**
- * Characters of the records whose filters are at hand. A filter may be a megabyte and there may be thousands: those that
- * were not used lately are read again when they are needed.
+ * Characters of the records whose filters are at hand. A filter may be a megabyte and there may be thousands: those
+ * that were not used lately are read again when they are needed.
  */
 const FILTERS_CHARS_MAX = 16_000_000;
 
@@ -82,8 +88,8 @@ interface Receiver extends Reader {
   /** On their way, in order. */
   readonly queue: Tried[];
   /**
-   * Who is `live` gets events as they come, and stands nowhere; who is `reading` the log does so in a company; who is `full`
-   * waits for its queue:
+   * Who is `live` gets events as they come, and stands nowhere; who is `reading` the log does so in a company; who is
+   * `full` waits for its queue:
    *
    *     live, reading   has no room for an event             full
    *     live            is not through with an entry in time reading
@@ -212,7 +218,9 @@ export class Feeds {
     this.#woken.wake(bridge);
   }
 
-  /** Effects are looked through in slices: there may be very many, and who may activate a bridge may ask at any time. */
+  /**
+   * Effects are looked through in slices: there may be very many, and who may activate a bridge may ask at any time.
+   */
   #forEffectsOf(bridges: ReadonlySet<number>, visit: (row: number) => void, done: () => void): void {
     const { state, timers } = this.#options;
     const ledgers = new Set([...bridges].map((bridge) => state.rows.ledger.get(bridge)));
@@ -311,7 +319,9 @@ export class Feeds {
 
   // ---------------------------------------------------------------- events
 
-  /** Gives an entry's events to those who keep up and want them. Whoever is not through with them soon goes on reading. */
+  /**
+   * Gives an entry's events to those who keep up and want them. Whoever is not through with them soon goes on reading.
+   */
   #offer(entry: Entry, seq: number, end: number): void {
     const { timers } = this.#options;
     let placed: Placed | null | undefined;
@@ -334,8 +344,8 @@ export class Feeds {
   }
 
   /**
-   * Gives it the entry's events from the one with number `first` on; null where it is through with them. At least one event
-   * is looked at.
+   * Gives it the entry's events from the one with number `first` on; null where it is through with them. At least one
+   * event is looked at.
    */
   #give(receiver: Receiver, placed: Placed, signal: string, first: number, end: number): Stop | null {
     const { state, timers } = this.#options;
@@ -453,14 +463,18 @@ export class Feeds {
       company.at++;
       if (timers.now() >= end) return;
     }
-    // They have come to the end: so many may have that the last of them wait for the next slice, or read on before that.
+    // They have come to the end: so many may have that the last of them wait for the next slice, or read on before
+    // that.
     for (const receiver of company.all()) {
       this.#move(receiver, { mode: 'live' });
       if (timers.now() >= end) return;
     }
   }
 
-  /** Gives the entry at its place to those of a company who wait for it, each once; false where time was over before that. */
+  /**
+   * Gives the entry at its place to those of a company who wait for it, each once; false where time was over before
+   * that.
+   */
   #readEntry(company: Readers<Receiver>, end: number): boolean {
     const { state, timers } = this.#options;
     const seq = company.at;

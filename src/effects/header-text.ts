@@ -1,6 +1,6 @@
 /**
- * What headers may be called that a record has us send, and what they may hold, as patterns (RFC 9110): a token, and a value
- * without control characters, line ends above all.
+ * What headers may be called that a record has us send, and what they may hold, as patterns (RFC 9110): a token, and a
+ * value without control characters, line ends above all.
  */
 
 /** Headers that frame a message or name where it goes: changed, they would make another call of it. */

@@ -1,5 +1,6 @@
 /**
- * What happens outside because of what happened in the books: calls to bridges, events to effects. One door to the room.
+ * What happens outside because of what happened in the books: calls to bridges, events to effects. One door to the
+ * room.
  *
  * Nothing here can hold up or harm the books: it is told of entries that are on disk, and what it has to say goes in by
  * the door like everything else. A defect in here is told, and costs the one call it was met in.
@@ -109,7 +110,9 @@ export class Effects {
   }
 }
 
-/** A call that rejects, which none should, counts as one that failed: a promise that nobody catches ends the process. */
+/**
+ * A call that rejects, which none should, counts as one that failed: a promise that nobody catches ends the process.
+ */
 function guardedCall(call: Call, defect: (error: Error) => void): Call {
   return async (given) => {
     try {

@@ -3,26 +3,27 @@
  *
  * A lane is one address of delivery. Jobs of one lane with the same key go one at a time, in the order they were
  * added: while the first of them waits to be tried again, the others wait behind it. Jobs with different keys go side
- * by side, up to `parallelMax` calls at once. A job that waits to be tried again holds no place among the `parallelMax`.
+ * by side, up to `parallelMax` calls at once. A job that waits to be tried again holds no place among the
+ * `parallelMax`.
  *
  * Calls of all lanes share `inFlightMax`. A party may have very many lanes, so all of them together have a share, alone
- * four fifths of the places; parties take turns, and within a party its lanes. There may be very many parties, too: lanes
- * whose last call was slow leave some places to the others, and have turns of their own. A lane may have as many calls on
- * their way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share, so lanes whose
- * calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A body that is
- * longer than usual takes several places, so that what bodies take has an end too. How many, one knows once it is made:
- * one that finds no room then is let go, and made again when there is. For that, half of what becomes free is put by for
- * it: where calls never cease there would never be so many places at a time. A party whose body took long to make rests
- * several times as long, so that requests of clients get the most of the thread.
+ * four fifths of the places; parties take turns, and within a party its lanes. There may be very many parties, too:
+ * lanes whose last call was slow leave some places to the others, and have turns of their own. A lane may have as many
+ * calls on their way as its party may still begin, at most `parallelMax`: the fuller the house, the smaller the share,
+ * so lanes whose calls hang until their time limit leave a place for one that had none, and lanes take turns for it. A
+ * body that is longer than usual takes several places, so that what bodies take has an end too. How many, one knows
+ * once it is made: one that finds no room then is let go, and made again when there is. For that, half of what becomes
+ * free is put by for it: where calls never cease there would never be so many places at a time. A party whose body took
+ * long to make rests several times as long, so that requests of clients get the most of the thread.
  *
- * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then comes
- * one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves would keep
- * the process busy with calls in vain. What has not been tried yet waits for none of them.
+ * Whoever does not answer, or says that it cannot now, many times in a row, is away: what is to be tried again then
+ * comes one by one, with pauses, until a call is answered. A hundred thousand that each are tried again by themselves
+ * would keep the process busy with calls in vain. What has not been tried yet waits for none of them.
  *
- * What always holds: `make`, `call`, `failed` and `settled` are never called inside `add`, `cancel`, `wake` or `close`; `settled`
- * is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the lanes closed;
- * never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time and network
- * are handed in, and there is no chance: the same calls, answers and clock give the same run.
+ * What always holds: `make`, `call`, `failed` and `settled` are never called inside `add`, `cancel`, `wake` or `close`;
+ * `settled` is called at most once a job, and not at all after it was cancelled, dropped (`make` said null) or the
+ * lanes closed; never two calls with the same lane and key at a time, a cancelled one included until it has ended. Time
+ * and network are handed in, and there is no chance: the same calls, answers and clock give the same run.
  */
 import { LongMap, near, Recent } from '../memory/index.ts';
 import { SHARE } from '../turns.ts';
@@ -34,14 +35,17 @@ import { inSlices, REST } from './slices.ts';
 import type { Timer, Timers } from './timers.ts';
 
 export interface Job {
-  /** Jobs of a lane with the same key go one after the other. There may be millions, so most that are near should be there. */
+  /**
+   * Jobs of a lane with the same key go one after the other. There may be millions, so most that are near should be
+   * there.
+   */
   readonly key: number;
   /** The row of whom it is for. */
   readonly receiver: number;
   /**
    * The call, made anew for each attempt, so that what waits costs little memory;
-   * null where it is no longer wanted. What this and those below throw is a defect, which is told; a job whose call cannot be
-   * made is no longer wanted.
+   * null where it is no longer wanted. What this and those below throw is a defect, which is told; a job whose call
+   * cannot be made is no longer wanted.
    */
   make(): OutgoingCall | null;
   /** An attempt has failed and there will be another: `attempts` so far, counted as below. */
@@ -75,7 +79,9 @@ interface LanesOptions {
 const NOT_IMPLEMENTED = 501;
 /** Bodies that are on their way together, beside one that finds its party with none: a place is for an even share. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
-/** Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too. */
+/**
+ * Attempts begun in one turn: each makes, and perhaps signs, a body, and requests of clients must get their turn too.
+ */
 const STARTS_PER_TURN_MAX = 16;
 /** Bodies may be large. */
 const TURN_MS_MAX = 4;
@@ -100,8 +106,8 @@ interface Entry {
 }
 
 /**
- * Jobs with one key, the first of them to be delivered next. At most one of `timer` and `calling` is set. It stands in its
- * lane's line where the first may go now.
+ * Jobs with one key, the first of them to be delivered next. At most one of `timer` and `calling` is set. It stands in
+ * its lane's line where the first may go now.
  */
 interface Row extends Standing<Row> {
   readonly key: number;
@@ -242,8 +248,8 @@ export class Lanes {
   }
 
   /**
-   * What waits to be tried again goes now, and attempts are counted anew: of one key, or of the whole lane, which may be
-   * so long that it takes several turns.
+   * What waits to be tried again goes now, and attempts are counted anew: of one key, or of the whole lane, which may
+   * be so long that it takes several turns.
    */
   wake(address: string, key?: number): void {
     const lane = this.#lanes.get(address);
@@ -567,16 +573,19 @@ function isThere(answer: Answer): boolean {
   return status === NOT_IMPLEMENTED || (status < 500 && status !== 429);
 }
 
-/** How many places a party may still take; each is one less that is free, too. The last one is left to a party that has none. */
+/**
+ * How many places a party may still take; each is one less that is free, too. The last one is left to a party that has
+ * none.
+ */
 function roomOf({ inFlight }: Party, free: number): number {
   const room = Math.ceil((SHARE * (free - 1) - inFlight) / (SHARE + 1));
   return inFlight === 0 ? Math.max(1, room) : room;
 }
 
 /**
- * What goes next of a party: what has waited for room, once there is; else the first of the lane whose turn it is. Those
- * that have no share left are as few as there are calls on their way. What is met that is known to be too long for its room
- * waits from now on.
+ * What goes next of a party: what has waited for room, once there is; else the first of the lane whose turn it is.
+ * Those that have no share left are as few as there are calls on their way. What is met that is known to be too long
+ * for its room waits from now on.
  */
 function nextOf({ party, hungry }: Half, room: number): { lane: Lane; row: Row | null } | undefined {
   const { waiting } = party;

@@ -1,6 +1,6 @@
 /**
- * What a bridge is told of a leg: to prepare it, to commit or to abort it, and the intent as it was right after the entry
- * that asked for that.
+ * What a bridge is told of a leg: to prepare it, to commit or to abort it, and the intent as it was right after the
+ * entry that asked for that.
  */
 import { type Claim, objectOf } from '../core/claims/index.ts';
 import { decidedAt, type Leg, type LegState, ROUTED_WIDTH, Side } from '../core/entry.ts';
@@ -118,7 +118,9 @@ export function addressOf(state: State, bridge: number): { server: string; secur
   return { server: withoutSlashes(config.server), secure: secure ?? [] };
 }
 
-/** Its wallet's name when the bridge was asked, and its symbol's when the money was set aside: that is what claims say. */
+/**
+ * Its wallet's name when the bridge was asked, and its symbol's when the money was set aside: that is what claims say.
+ */
 function namesOfLeg(state: State, { wallet, symbol }: Leg, asked: number, held: number) {
   return { wallet: nameAt(state, wallet, asked), symbol: nameAt(state, symbol, held) };
 }
@@ -131,8 +133,8 @@ function actionOf(state: LegState): 'commit' | 'abort' {
  * What a bridge is to prepare. Its own side is the wallet behind it, as the claims name it where all of them say the
  * same: what only some say, an account behind it above all, is not true of the whole amount. That is so whatever the
  * wallet's own handle is: a longer address stands for it, and it may have been renamed since. A claim that routes `led`
- * to it names another. The other side is left out where claims that share the leg name several. A symbol has no accounts
- * behind it, so it is told by its own handle.
+ * to it names another. The other side is left out where claims that share the leg name several. A symbol has no
+ * accounts behind it, so it is told by its own handle.
  */
 function prepareData(
   leg: Leg,

@@ -1,6 +1,6 @@
 /**
- * A line: who has stood in it longest is first. Whoever comes, is next or leaves does so at once, however long it is; of a
- * Set that is used so V8 passes by all that have left before it finds the first.
+ * A line: who has stood in it longest is first. Whoever comes, is next or leaves does so at once, however long it is;
+ * of a Set that is used so V8 passes by all that have left before it finds the first.
  *
  * What always holds: nobody stands in a line twice, nor in two at a time.
  */

@@ -3,11 +3,11 @@
  * ten seconds or more to say so, and it takes two questions at a time (libuv gives them half of its four threads): two
  * such names would hold up the calls of all others.
  *
- * So each party stands in line by itself. Who has none on its way goes first, and of these, whose questions took the least
- * time: whoever has many names, or slow ones, waits for himself. What they took counts on when a party comes back: else
- * those with one name each would stand level with who waits each time, and two of them take all turns. Of names that were
- * slow the last time one at a time is asked for, after all others; and so of new names of a party of whose last new ones
- * none was quick.
+ * So each party stands in line by itself. Who has none on its way goes first, and of these, whose questions took the
+ * least time: whoever has many names, or slow ones, waits for himself. What they took counts on when a party comes
+ * back: else those with one name each would stand level with who waits each time, and two of them take all turns. Of
+ * names that were slow the last time one at a time is asked for, after all others; and so of new names of a party of
+ * whose last new ones none was quick.
  *
  * What always holds: a name is asked for once at a time, however many wait for it; where an answer is late, or none
  * comes, the addresses found last are given. Who waits for a late one is told that there is none once somebody else
@@ -31,12 +31,17 @@ export interface Asking {
 
 /** As many as are really looked up at once, so that the time one takes is its own. */
 const ASKED_MAX = 2;
-/** Names that are remembered, and addresses of all that were found: whoever has a name may have it lead to thousands. */
+/**
+ * Names that are remembered, and addresses of all that were found: whoever has a name may have it lead to thousands.
+ */
 const NAMES_MAX = 10_000;
 const ADDRESSES_MAX = 20_000;
 /** An answer that takes longer is late, and its name slow. */
 const LATE_MS = 1_000;
-/** So many new names of a party in a row were slow where its next ones are taken to be. A dead one or two tell nothing yet. */
+/**
+ * So many new names of a party in a row were slow where its next ones are taken to be. A dead one or two tell nothing
+ * yet.
+ */
 const SLOW_NEW_MAX = 3;
 /** What the system says where nobody answered; anything else is an answer. */
 const NO_ANSWER = 'EAI_AGAIN';

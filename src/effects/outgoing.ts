@@ -213,8 +213,8 @@ export class Outgoing {
       request.on('response', (response) => {
         answered = true;
         readReply(response, parcel.keepsAnswer, (reply) => {
-          // Whoever answers before the body is there may read on, and is given as long again: a body that is cut off after a
-          // yes would never come again. Till then the call is on its way: it holds its body, and a connection.
+          // Whoever answers before the body is there may read on, and is given as long again: a body that is cut off
+          // after a yes would never come again. Till then the call is on its way: it holds its body, and a connection.
           if (request.writableFinished || request.destroyed) return resolve(reply);
           time.renew();
           for (const end of ['finish', 'close']) request.once(end, () => resolve(reply));
@@ -274,15 +274,19 @@ export class Outgoing {
 }
 
 /**
- * What keys are agreed on by. Diffie-Hellman with numbers of the server's choice is work as long as the server likes, most of a
- * second of the only thread, before it has proved anything; so are the longest of the groups that OpenSSL offered before 3.5.
+ * What keys are agreed on by. Diffie-Hellman with numbers of the server's choice is work as long as the server likes,
+ * most of a second of the only thread, before it has proved anything; so are the longest of the groups that OpenSSL
+ * offered before 3.5.
  */
 const AGREEMENT = {
   ciphers: withoutDhe(constants.defaultCipherList),
   ...(hasLongGroups(process.versions.openssl) && { ecdhCurve: 'X25519:P-256:X448:P-521:P-384' }),
 };
 
-/** Where an operator lets none but suites of TLS 1.3 in, there is none to take out: what is left of the list would be none at all. */
+/**
+ * Where an operator lets none but suites of TLS 1.3 in, there is none to take out: what is left of the list would be
+ * none at all.
+ */
 function withoutDhe(suites: string): string {
   const isOlder = (suite: string) => suite !== '' && !suite.startsWith('TLS_');
   return suites.split(':').some(isOlder) ? `${suites}:!kDHE` : suites;
@@ -294,8 +298,8 @@ function hasLongGroups(openssl: string): boolean {
 }
 
 /**
- * Connections by TLS whose bytes all come by way of the sluice: TLS that has a socket of the system reads by itself, without end
- * where nothing comes of it, keys that change again and again say.
+ * Connections by TLS whose bytes all come by way of the sluice: TLS that has a socket of the system reads by itself,
+ * without end where nothing comes of it, keys that change again and again say.
  */
 class SluicedAgent extends https.Agent {
   readonly #sluice: Sluice;
@@ -319,7 +323,9 @@ class SluicedAgent extends https.Agent {
   }
 }
 
-/** Reads the answer to its end, or to where it must be cut, and settles then, so that nothing of it is left on its way. */
+/**
+ * Reads the answer to its end, or to where it must be cut, and settles then, so that nothing of it is left on its way.
+ */
 function readReply(response: http.IncomingMessage, keeps: boolean, settle: (reply: Reply) => void): void {
   const kept: Buffer[] = [];
   let [bytes, pieces] = [0, 0];

@@ -1,11 +1,12 @@
 /**
  * Readers: who reads the log from behind, in companies. Of each one place in the log moves on, entry by entry, and each
- * entry is looked up once for everybody in it who waits for its signal there. Who stands further ahead lets it pass; who
- * stands further back brings the place back to where they are.
+ * entry is looked up once for everybody in it who waits for its signal there. Who stands further ahead lets it pass;
+ * who stands further back brings the place back to where they are.
  *
- * So after a restart a thousand effects cost a walk or two through the log, not a thousand. But who would wait longer for
- * a company than the own way to the end is long goes alone, and who would bring one back by more than a little founds
- * another: an effect that is always behind, since it hears of more than its receiver takes, keeps nobody else there.
+ * So after a restart a thousand effects cost a walk or two through the log, not a thousand. But who would wait longer
+ * for a company than the own way to the end is long goes alone, and who would bring one back by more than a little
+ * founds another: an effect that is always behind, since it hears of more than its receiver takes, keeps nobody else
+ * there.
  */
 
 /** One who waits for something: a ledger's signal. */

@@ -61,7 +61,10 @@ function readCredentials(rule: SecureRule): ClientCredentials | null {
   return { tokenUrl, clientId, clientSecret, scope: member('scope'), audience: member('audience') };
 }
 
-/** A form to be posted to a token endpoint, for whom, and what came back: the whole text of the answer, null where it broke off. */
+/**
+ * A form to be posted to a token endpoint, for whom, and what came back: the whole text of the answer, null where it
+ * broke off.
+ */
 type PostForm = (
   url: string,
   headers: ReadonlyMap<string, string>,
@@ -164,9 +167,9 @@ function formEncode(text: string): string {
 }
 
 /**
- * Whether JSON has a member whose name holds a backslash. Where JSON.parse of Node 25 has read one, it takes names in what
- * others send for that one from then on: so no body has any there (http/json.ts), and a token comes from wherever a tenant
- * says.
+ * Whether JSON has a member whose name holds a backslash. Where JSON.parse of Node 25 has read one, it takes names in
+ * what others send for that one from then on: so no body has any there (http/json.ts), and a token comes from wherever
+ * a tenant says.
  */
 function namesBackslash(json: string): boolean {
   for (const [, text, colon] of json.matchAll(STRING)) {

@@ -1,7 +1,9 @@
 /** Walks over very many things, in slices: whoever waits for something else has a turn in between. */
 import type { Timers } from './timers.ts';
 
-/** Walks for bridges that are there again: one for all that were woken; whoever is woken meanwhile waits for the next. */
+/**
+ * Walks for bridges that are there again: one for all that were woken; whoever is woken meanwhile waits for the next.
+ */
 export class WokenWalks {
   /** `walk` calls `done` when it is over. */
   readonly #walk: (woken: ReadonlySet<number>, done: () => void) => void;
@@ -36,8 +38,8 @@ export const REST = 4;
 const SLICE_MS = 2;
 
 /**
- * Visits each of these, some of them at once and the others in later turns, which may meet what has come since; then calls
- * `done`.
+ * Visits each of these, some of them at once and the others in later turns, which may meet what has come since; then
+ * calls `done`.
  */
 export function inSlices<T>(
   timers: Timers,

@@ -1,11 +1,11 @@
 /**
  * A rate limiter, by the time that it takes, for what others send on our calls. The system gives 64 KiB at a time,
  * thirty-two times in a row where there is as much, and a parser goes to the end of what it gets: an answer of eighteen
- * bytes again and again, or a body in pieces of one byte, was two seconds of the only thread for each connection. So what
- * came goes on in small parts, those of all connections together as long as a turn may take, and the rest in later turns.
- * A connection is not read while something of it waits here. One by TLS has two gates: before what is said in it, and, further
- * out, before TLS itself, which keeps some of what comes: told to change keys without end, four connections held the thread
- * for three seconds.
+ * bytes again and again, or a body in pieces of one byte, was two seconds of the only thread for each connection. So
+ * what came goes on in small parts, those of all connections together as long as a turn may take, and the rest in later
+ * turns. A connection is not read while something of it waits here. One by TLS has two gates: before what is said in
+ * it, and, further out, before TLS itself, which keeps some of what comes: told to change keys without end, four
+ * connections held the thread for three seconds.
  *
  * What always holds: the bytes of a connection go on in order, its end behind them, and none once it is destroyed; for
  * one answer no more than `ANSWER_READ_MAX`, and where none is waited for none at all: then the connection is cut.
@@ -19,7 +19,10 @@ export const TOO_LONG = 'ANSWER_TOO_LONG';
 const ANSWER_READ_MAX = 128 * 1024;
 /** As so much counts what came by itself, however short: each takes its effort. */
 const READ_MIN = 128;
-/** What a ticket to take a TLS session up again counts as, in bytes: servers give two, and each is more work than its own bytes tell. */
+/**
+ * What a ticket to take a TLS session up again counts as, in bytes: servers give two, and each is more work than its
+ * own bytes tell.
+ */
 const TICKET_COSTS = 8 * 1024;
 /** Goes on at once: some fifty of the shortest answers, a millisecond. */
 const PART_BYTES_MAX = 1024;

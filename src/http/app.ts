@@ -249,8 +249,8 @@ function tellReady(house: House, reply: Reply): void {
 }
 
 /**
- * Handing over so long a text takes a third of a millisecond, and anybody may ask for it, a thousand at once. So they take
- * turns, beside the ledgers.
+ * Handing over so long a text takes a third of a millisecond, and anybody may ask for it, a thousand at once. So they
+ * take turns, beside the ledgers.
  */
 function sendDescription(house: House, reply: Reply): void {
   reply.sort = null;
@@ -296,7 +296,10 @@ function hashedOf({ house, request, body, usual }: Call): HashedRequest {
   return { method, url, header: (name) => request.header(name), body: () => usual?.bodyText ?? hashedBody(body) };
 }
 
-/** Whether the token alone opens the gate for what is asked. For a ledger that is not there, the gate of the selected one is asked. */
+/**
+ * Whether the token alone opens the gate for what is asked. For a ledger that is not there, the gate of the selected
+ * one is asked.
+ */
 function isLetIn(call: Call): boolean {
   const { house, route, ledger } = call;
   const { state } = house;
@@ -312,7 +315,10 @@ function isId(kind: Kind, id: string): boolean {
 
 const MADE_OUTSIDE = refuse('api.no-tenant-allowed', 'Ledgers are made outside any ledger: leave x-ledger out');
 
-/** Whether it does so inside one is told before that one is looked for: a client may name the ledger it is about to make. */
+/**
+ * Whether it does so inside one is told before that one is looked for: a client may name the ledger it is about to
+ * make.
+ */
 function makesLedger({ action, kind }: Route): boolean {
   return action === 'create' && kind === Kind.ledger;
 }

@@ -150,8 +150,8 @@ export function refuseDurable(call: Call, refusal: Refusal | CoreRefusal): void 
 }
 
 /**
- * Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. After `end` a step does
- * no more than to tell that its time is over.
+ * Looks for something, in slices, until `step` says that it is over; a defect of ours ends it too. After `end` a step
+ * does no more than to tell that its time is over.
  */
 export function walk(call: Call, step: (pause: number) => boolean, end?: number, standing?: Standing): void {
   const go = (pause: number) => {

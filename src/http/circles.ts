@@ -66,8 +66,8 @@ export function listSigners(call: Call): void {
 }
 
 /**
- * The body, checked up to its signatures. Whose a luid in the path is is told once those are verified, as that there is no
- * such circle: else whoever may not come in could try names for it.
+ * The body, checked up to its signatures. Whose a luid in the path is is told once those are verified, as that there is
+ * no such circle: else whoever may not come in could try names for it.
  */
 function openMember(call: Call, operation: 'create' | 'drop'): Content | Refusal {
   const { house, route } = call;

@@ -74,9 +74,9 @@ interface Doorkeeper {
 }
 
 /**
- * Checks everything about a record's body but its signatures. Its data counts as what is hashed and kept of it says, and
- * the server's own proofs are ignored like all else in `meta` that is the server's: it signs whatever it is sent, in any
- * ledger, so nobody may bring its signature from there as that of a client who wants what the record says.
+ * Checks everything about a record's body but its signatures. Its data counts as what is hashed and kept of it says,
+ * and the server's own proofs are ignored like all else in `meta` that is the server's: it signs whatever it is sent,
+ * in any ledger, so nobody may bring its signature from there as that of a client who wants what the record says.
  */
 export function openBody(
   { validate, sealer, bodyBytesMax }: Doorkeeper,

@@ -1,6 +1,6 @@
 /**
- * Events for those who rather ask than be called, what became of those that effects were to be told, and what an operator
- * does when the other side is there again.
+ * Events for those who rather ask than be called, what became of those that effects were to be told, and what an
+ * operator does when the other side is there again.
  */
 import { type AccessAction, isAllowed } from '../core/access/index.ts';
 import { Kind } from '../core/kinds.ts';
@@ -79,7 +79,9 @@ class EventPage {
   #seq: number;
   /** Of the entry after it: events keep their numbers, whichever of them are asked for and may be read. */
   #from: number;
-  /** Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it. */
+  /**
+   * Its events from there on, each made when its turn comes: there may be thousands, each with a large intent in it.
+   */
   #next: Iterator<LedgerEvent, void, void> | null = null;
   /** Whether it takes room that others wait for. */
   #isMade = false;

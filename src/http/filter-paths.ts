@@ -1,9 +1,9 @@
 /**
- * Paths of filters in policies, routes and effects, held to what there is. One that leads nowhere is met by nothing, and
- * under `$ne` by everything: a policy with it would grant what it was to keep.
+ * Paths of filters in policies, routes and effects, held to what there is. One that leads nowhere is met by nothing,
+ * and under `$ne` by everything: a policy with it would grant what it was to keep.
  *
- * The elements of a list are met by a path without an index, any of them, so an index is a member that none of them has.
- * Within `custom` anything may be there, a member of that name too.
+ * The elements of a list are met by a path without an index, any of them, so an index is a member that none of them
+ * has. Within `custom` anything may be there, a member of that name too.
  */
 import { KINDS, Kind, type KindName } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';

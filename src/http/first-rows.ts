@@ -1,9 +1,9 @@
 /**
  * The rows that come first in an order of moments, out of very many that are looked at one after another.
  *
- * They stand in a heap, the last of them on top: one that comes later than all of them is passed over at once, and a page
- * is taken from its end. Who asks for a page far behind has as many rows kept, so a row is two numbers and no more: its
- * moment, and its place, by which those of one moment stand in order.
+ * They stand in a heap, the last of them on top: one that comes later than all of them is passed over at once, and a
+ * page is taken from its end. Who asks for a page far behind has as many rows kept, so a row is two numbers and no
+ * more: its moment, and its place, by which those of one moment stand in order.
  */
 export class FirstRows {
   /** How many were looked at. */

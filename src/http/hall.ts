@@ -1,6 +1,6 @@
 /**
- * The registry of requests and answers under way in one server, without its sockets: how many, how long bodies may still
- * take, who has to make room (load shedding), and when all have left (draining).
+ * The registry of requests and answers under way in one server, without its sockets: how many, how long bodies may
+ * still take, who has to make room (load shedding), and when all have left (draining).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Histogram, timesInMs } from '../histogram.ts';

@@ -1,11 +1,13 @@
 /**
  * What clients make the server hold for them while they are slow to send or to read, or wait: bodies that are still
- * arriving, answers that nobody takes, long heads of requests. Each is bounded by itself; here all of a sort are bounded together.
+ * arriving, answers that nobody takes, long heads of requests. Each is bounded by itself; here all of a sort are
+ * bounded together.
  *
  * Beyond the bound the oldest are let go until there is room. Whoever sends and reads at once holds something for
  * milliseconds and is never among them, however many others there are.
  *
- * What always holds: after `hold` no more than `bytesMax` are held, or nothing but what it was called for and what is fixed.
+ * What always holds: after `hold` no more than `bytesMax` are held, or nothing but what it was called for and what is
+ * fixed.
  */
 export class Held<T> {
   readonly #bytesMax: number;

@@ -21,8 +21,8 @@ type Parsed = { readonly value: unknown; readonly refusal?: undefined } | { read
 const KEYS_MAX = 200_000;
 
 /**
- * Objects and arrays together, each a third of a microsecond, and again whenever the record is read: a megabyte of brackets
- * has half a million. Claims, each written in full, have half as many as members.
+ * Objects and arrays together, each a third of a microsecond, and again whenever the record is read: a megabyte of
+ * brackets has half a million. Claims, each written in full, have half as many as members.
  */
 export const BRACKETS_MAX = 100_000;
 
@@ -41,9 +41,10 @@ const UNIT_BYTES_MAX = 3;
 const KEPT_DEPTH_MAX = 512;
 
 /**
- * Node 24 and 25: where an object had a member whose name holds a backslash, JSON.parse takes that name for the one that
- * a later object of the same beginning has there, if that is written with an escape: `{"a":1,"\n":2}` is read with the
- * name `\` once there was `{"a":1,"\\":2}`. So there no such name comes in: else one tenant's would spoil another's.
+ * Node 24 and 25: where an object had a member whose name holds a backslash, JSON.parse takes that name for the one
+ * that a later object of the same beginning has there, if that is written with an escape: `{"a":1,"\n":2}` is read with
+ * the name `\` once there was `{"a":1,"\\":2}`. So there no such name comes in: else one tenant's would spoil
+ * another's.
  */
 const MISREADS_KEYS = misreadsKeys();
 
@@ -60,8 +61,8 @@ const CURLY = 0x20;
 
 /**
  * Parses a body. Refusals are all `api.body-malformed`: empty, not UTF-8, a byte order mark, nested
- * deeper than `depthMax` levels of `[` and `{`, more than `keysMax` members, too many objects and arrays or shapes of objects,
- * not JSON. Details never quote the body.
+ * deeper than `depthMax` levels of `[` and `{`, more than `keysMax` members, too many objects and arrays or shapes of
+ * objects, not JSON. Details never quote the body.
  */
 export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MAX): Parsed {
   if (bytes.length === 0) return malformed('body is empty, a JSON value is expected');
@@ -81,10 +82,10 @@ export function parseJson(bytes: Uint8Array, depthMax: number, keysMax = KEYS_MA
 }
 
 /**
- * Why a body must not be kept of which these are the canonical texts, or null. They may be longer than what was sent, of
- * 1e20 twenty-one digits, and all that is made of them has its room by the size of bodies. And they are read again, and
- * each sorts the members of an object: one that no other object has may come before all others there that came last in
- * the body.
+ * Why a body must not be kept of which these are the canonical texts, or null. They may be longer than what was sent,
+ * of 1e20 twenty-one digits, and all that is made of them has its room by the size of bodies. And they are read again,
+ * and each sorts the members of an object: one that no other object has may come before all others there that came last
+ * in the body.
  */
 export function refuseToKeep(texts: string, bytesMax: number): Refusal | null {
   if (texts.length > bytesMax / UNIT_BYTES_MAX && Buffer.byteLength(texts) > bytesMax) {
@@ -148,10 +149,10 @@ function malformed(detail: string): Parsed {
 // ---------------------------------------------------------------- shapes
 
 /*
- * The shapes of a text's objects: V8 learns each before it can hold the object, and forgets none soon. A shape is the names
- * of an object's members as far as they have come, in their order: `{"a":1,"b":2}` has two, and ten thousand claims that are
- * written alike have as many as one. So a megabyte of records that are alike is read in milliseconds, and a megabyte of
- * names that nobody ever used before takes a quarter of a second.
+ * The shapes of a text's objects: V8 learns each before it can hold the object, and forgets none soon. A shape is the
+ * names of an object's members as far as they have come, in their order: `{"a":1,"b":2}` has two, and ten thousand
+ * claims that are written alike have as many as one. So a megabyte of records that are alike is read in milliseconds,
+ * and a megabyte of names that nobody ever used before takes a quarter of a second.
  *
  * What always holds: text that is no JSON is counted somehow, and ends. Names are told apart by a number made of their
  * bytes and of chance, so a few shapes too few may be counted, and nobody can choose which.

@@ -1,7 +1,8 @@
 /**
- * Long answers: pages of long records, histories, records with very many proofs. Their texts lie in memory from when they
- * are made until the disk and the proof threads let them go, and a client may ask for hundreds of them at once. So none is
- * made while those that were made and not sent take too much, and pages are looked at as lists are looked for, in turns.
+ * Long answers: pages of long records, histories, records with very many proofs. Their texts lie in memory from when
+ * they are made until the disk and the proof threads let them go, and a client may ask for hundreds of them at once. So
+ * none is made while those that were made and not sent take too much, and pages are looked at as lists are looked for,
+ * in turns.
  */
 import { type Call, guarded, walk, walkInTime } from './call.ts';
 import { refuse } from './errors.ts';

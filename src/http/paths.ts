@@ -208,7 +208,9 @@ export function allRoutes(): RouteRow[] {
   return rows;
 }
 
-/** What is not percent-encoded UTF-8 stays as it was sent: it holds a `%`, which no path that there is and no id does. */
+/**
+ * What is not percent-encoded UTF-8 stays as it was sent: it holds a `%`, which no path that there is and no id does.
+ */
 function decode(segment: string): string {
   try {
     return segment.includes('%') ? decodeURIComponent(segment) : segment;

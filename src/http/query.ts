@@ -340,13 +340,13 @@ function readMoment(text: string, operator: Operator): string {
       : Number.NaN;
   if (Number.isNaN(moment))
     throw malformed('meta.moment must be an ISO 8601 moment, or milliseconds since 1970, of 12 or 13 digits');
-  // Moments are compared letter by letter, and V8 writes a year of five digits behind a sign, before all others: the end of
-  // the last day that four digits can name is in such a year where the zone is one west of UTC.
+  // Moments are compared letter by letter, and V8 writes a year of five digits behind a sign, before all others: the
+  // end of the last day that four digits can name is in such a year where the zone is one west of UTC.
   const read = (ms: number) => new Date(Math.min(ms, MOMENT_MAX)).toISOString();
   const [, finer = ''] = /\.\d{3}(\d*[1-9])/.exec(text) ?? [];
   if (finer === '') return read(moment);
-  // Records carry whole milliseconds, and this lies between two of them: the later one is the first that is not before it,
-  // the earlier one the last that is not after it, and none is the same.
+  // Records carry whole milliseconds, and this lies between two of them: the later one is the first that is not before
+  // it, the earlier one the last that is not after it, and none is the same.
   if (operator === 'gte' || operator === 'lt') return read(moment + 1);
   if (operator === 'gt' || operator === 'lte') return read(moment);
   return read(moment).replace('Z', `${finer}Z`);

@@ -1,8 +1,8 @@
 /**
  * Proofs that are made for readers: by the workers, on one trip for a whole page. Those that tell how an intent ended
- * are signed when somebody first asks, or ahead for who waits to be told, and remembered: they are the same bytes whenever
- * they are made. That of a list tells when it was made; it is made anew where the list has changed, or where the last one
- * is too old.
+ * are signed when somebody first asks, or ahead for who waits to be told, and remembered: they are the same bytes
+ * whenever they are made. That of a list tells when it was made; it is made anew where the list has changed, or where
+ * the last one is too old.
  */
 import type { Outcome } from '../core/entry.ts';
 import type { Version } from '../core/records.ts';

@@ -147,10 +147,10 @@ export function listRecords(call: Call): void {
 }
 
 /**
- * Answers with a page of the records of a kind. `visible` is asked again at the end, and whether what a record has of them
- * may still be read: a walk may outlast a rule.
- * Where `isPageTold` is false the envelope leaves out which page it is. `circle`: where memberships of that one alone are
- * visible, its luid.
+ * Answers with a page of the records of a kind. `visible` is asked again at the end, and whether what a record has of
+ * them may still be read: a walk may outlast a rule.
+ * Where `isPageTold` is false the envelope leaves out which page it is. `circle`: where memberships of that one alone
+ * are visible, its luid.
  */
 export function sendListing(
   call: Call,

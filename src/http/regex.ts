@@ -4,8 +4,8 @@
  * JavaScript's own engine backtracks, so one short pattern could hold the event loop for hours. RE2
  * syntax has no backreferences and no lookaround; a pattern that needs them is refused.
  *
- * What always holds: pattern and text are bounded before the engine sees them, the text by its length or by whoever counts
- * the work it takes.
+ * What always holds: pattern and text are bounded before the engine sees them, the text by its length or by whoever
+ * counts the work it takes.
  */
 import { createRequire } from 'node:module';
 import { assert } from '../core/refusal.ts';
@@ -19,9 +19,9 @@ const TEXT_LENGTH_MAX = 16_384;
 export const PATTERN_SIZE_MAX = 512;
 
 /**
- * What the patterns of one request may weigh, with repetitions written out: a step is one, some 4 microseconds where the
- * pattern is tied to the beginning and the end of a text. A class is copied for each time it stands there: one by Unicode
- * property is as ten steps, and of a long one so many characters are as one.
+ * What the patterns of one request may weigh, with repetitions written out: a step is one, some 4 microseconds where
+ * the pattern is tied to the beginning and the end of a text. A class is copied for each time it stands there: one by
+ * Unicode property is as ten steps, and of a long one so many characters are as one.
  */
 const PATTERN_WEIGHT_MAX = 4 * PATTERN_SIZE_MAX;
 export const CLASS_WEIGHT = 10;
@@ -75,21 +75,23 @@ export interface Pattern {
 }
 
 /**
- * What a pattern takes in memory, and each of its steps. One that is tied to the beginning of a text, so that it is run by
- * steps of its own, has a copy of each class for each of them, of `\pL` 12 to 34 KB, mostly 17; others share one.
+ * What a pattern takes in memory, and each of its steps. One that is tied to the beginning of a text, so that it is run
+ * by steps of its own, has a copy of each class for each of them, of `\pL` 12 to 34 KB, mostly 17; others share one.
  */
 const PATTERN_BYTES = 5000;
 const STEP_BYTES = 500;
 const OWN_STEP_BYTES = 1700;
 /**
- * What it may keep of the states it has been in, which spare most texts all but a look at each character. A pattern that
- * comes into another state with each would make 8 MiB of them by itself, at ten times the price of going on without.
+ * What it may keep of the states it has been in, which spare most texts all but a look at each character. A pattern
+ * that comes into another state with each would make 8 MiB of them by itself, at ten times the price of going on
+ * without.
  */
 const STATES_BYTES = 64 * 1024;
 
 /**
- * What of re2js is no part of its types: what its states may take, in all and yet. A pattern that is run by steps of its
- * own (`onepass`) never comes into any; they are made when they are first asked for, in a quarter of the time that it takes.
+ * What of re2js is no part of its types: what its states may take, in all and yet. A pattern that is run by steps of
+ * its own (`onepass`) never comes into any; they are made when they are first asked for, in a quarter of the time that
+ * it takes.
  */
 interface Engined {
   readonly onepass: object | null;
@@ -97,8 +99,9 @@ interface Engined {
 }
 
 /**
- * The pattern, or null for one that is refused: because it is none, or too long, or, before it is compiled, because counted
- * repetitions (`(a{100}){100}`) or classes would make it large. It takes of the room, which is below 0 where that was why.
+ * The pattern, or null for one that is refused: because it is none, or too long, or, before it is compiled, because
+ * counted repetitions (`(a{100}){100}`) or classes would make it large. It takes of the room, which is below 0 where
+ * that was why.
  */
 export function compileRegex(pattern: string, room = patternRoom()): Pattern | null {
   if (pattern.length > PATTERN_LENGTH_MAX) return null;
@@ -150,8 +153,8 @@ export function weightOf(pattern: string): number {
 }
 
 /**
- * A pattern piece by piece: flags, what is quoted, classes by property, escapes, classes, repetitions, and all else. A class
- * ends where the engine says: not with a class by name in it, `[[:alpha:]b-d]`, nor within a quotation.
+ * A pattern piece by piece: flags, what is quoted, classes by property, escapes, classes, repetitions, and all else. A
+ * class ends where the engine says: not with a class by name in it, `[[:alpha:]b-d]`, nor within a quotation.
  */
 const TOKENS =
   /(\(\?[a-zA-Z-]*\))|\\Q((?:(?!\\E)[\s\S])*)(?:\\E)?|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?[a-z]*:\]|[^\]\\])*\]|\{(\d{1,4})(,?)(\d{0,4})\}|[\s\S]/gy;
@@ -195,7 +198,9 @@ function withBraces(pattern: string): string {
   );
 }
 
-/** About how many single characters and classes a pattern has with `{n,m}` written out, or what those weigh together. */
+/**
+ * About how many single characters and classes a pattern has with `{n,m}` written out, or what those weigh together.
+ */
 function writtenOut(pattern: string, weigh: (token: string) => number = () => 1): number {
   /** Sizes of the groups that are open, the pattern itself first. */
   const open = [0];

@@ -44,8 +44,8 @@ export class RequestHeaders {
   readonly bodyBytes: number;
   readonly isChunked: boolean;
   /**
-   * Two lengths, two hosts, or encodings other than chunks: whoever stands between might have gone by the other one, and
-   * what is the next request here was a part of the body there.
+   * Two lengths, two hosts, or encodings other than chunks: whoever stands between might have gone by the other one,
+   * and what is the next request here was a part of the body there.
    */
   readonly isAmbiguous: boolean;
   /** All lines, as they were sent. */

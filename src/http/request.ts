@@ -21,7 +21,10 @@ export interface RequestHead {
    * passed over.
    */
   header(name: string): string;
-  /** Nobody asks any more for the query, or for a header but x-ledger and prefer: of who waits no more is kept than is needed. */
+  /**
+   * Nobody asks any more for the query, or for a header but x-ledger and prefer: of who waits no more is kept than is
+   * needed.
+   */
   forgetHead(): void;
 }
 
@@ -38,7 +41,9 @@ export interface Reply {
   sort?: Sort | null;
   /** The client is gone, or was told that there is no room for all who wait: no answer can reach it any more. */
   readonly aborted: boolean;
-  /** Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts. */
+  /**
+   * Runs once the client is gone without an answer, at once where it is gone already. Only the last one given counts.
+   */
   whenGone(run: () => void): void;
   /** Something is done for it, so it is told what came of that, and not any more that there is no room. */
   stay(): void;

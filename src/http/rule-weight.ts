@@ -1,7 +1,7 @@
 /**
- * What the rules of one record, or the values of one policy, may come to in all. Reading and compiling them takes as long as
- * there is text, and matchers in it, and whoever asks about such a record waits for that: a list of a megabyte took tens of
- * milliseconds each time. The books may have longer ones; this is asked at the door alone.
+ * What the rules of one record, or the values of one policy, may come to in all. Reading and compiling them takes as
+ * long as there is text, and matchers in it, and whoever asks about such a record waits for that: a list of a megabyte
+ * took tens of milliseconds each time. The books may have longer ones; this is asked at the door alone.
  */
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';

@@ -139,9 +139,9 @@ export const EffectAction = anyOf([
  * `{$in: […]}`; without one, any key); with a quorum once each of its lines, `{signer, count?}`, has `count` distinct
  * keys, 1 where it does not say, and no key counts twice.
  *
- * Label: `{label, unique?}` with `signer?` or `quorum?` as above, or the bare label, which any key may put on. It is put
- * on by a proof with `custom.labels: [label]` and taken away with `["-label"]`, by the same signers. `unique`: at most
- * one live record of the ledger and kind has it.
+ * Label: `{label, unique?}` with `signer?` or `quorum?` as above, or the bare label, which any key may put on. It is
+ * put on by a proof with `custom.labels: [label]` and taken away with `["-label"]`, by the same signers. `unique`: at
+ * most one live record of the ledger and kind has it.
  *
  * Both count for the kind that `record` names, or all with `any`, and where there is a `filter`, for records it passes.
  */

@@ -105,12 +105,15 @@ function conditionOn(scalar: Schema): Schema {
 }
 
 const Condition = conditionOn(anyOf([text(), number, boolean]));
-/** What is kept is compared as it is, letter by letter: another form of a moment, or a number, would let everything pass, or nothing. */
+/**
+ * What is kept is compared as it is, letter by letter: another form of a moment, or a number, would let everything
+ * pass, or nothing.
+ */
 const MomentCondition = conditionOn(text({ pattern: MOMENT_PATTERN }));
 
 /**
- * Dotted paths of this pattern, each with the value wanted there or operators on it (core/conditions.ts). One that leads
- * nowhere would be met by no record: a policy would leave all of them free, a route pass on to the next.
+ * Dotted paths of this pattern, each with the value wanted there or operators on it (core/conditions.ts). One that
+ * leads nowhere would be met by no record: a policy would leave all of them free, a route pass on to the next.
  */
 const conditions = (paths: string, moments: readonly string[] = []) => {
   const known = Object.fromEntries(moments.map((path) => [path, optional(MomentCondition)]));

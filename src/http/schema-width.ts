@@ -1,7 +1,7 @@
 /**
- * How wide a body may be where its members have a meaning, and how large where what is wrong is looked for. Telling what
- * is wrong with an object costs time for each of its members, known or not: tens of thousands of them would hold up
- * everybody for a second. So before anybody looks for what is wrong, what is too wide is told, and nothing else.
+ * How wide a body may be where its members have a meaning, and how large where what is wrong is looked for. Telling
+ * what is wrong with an object costs time for each of its members, known or not: tens of thousands of them would hold
+ * up everybody for a second. So before anybody looks for what is wrong, what is too wide is told, and nothing else.
  *
  * Free content (`custom`, and the JSON Schema of a schema record) has no such end: nobody looks into it here.
  */
@@ -42,8 +42,8 @@ function tellItems(items: readonly unknown[], at: string): Fault | null {
 }
 
 /**
- * Members and items of a body among which what is wrong is looked for: some microseconds each, right or wrong, and of the
- * small ones a body has room for hundreds of thousands.
+ * Members and items of a body among which what is wrong is looked for: some microseconds each, right or wrong, and of
+ * the small ones a body has room for hundreds of thousands.
  */
 const PARTS_MAX = 10_000;
 

@@ -1,6 +1,6 @@
 /**
- * The few words of JSON Schema that bodies are described in. The package of the compiler has a builder too, which infers
- * types nobody here asks for, and loading it takes longer than everything else a start does.
+ * The few words of JSON Schema that bodies are described in. The package of the compiler has a builder too, which
+ * infers types nobody here asks for, and loading it takes longer than everything else a start does.
  */
 
 /** A JSON Schema, as the compiler takes it. */
@@ -28,7 +28,10 @@ export function object(members: Members, limits: Schema = {}): Schema {
 export const closed = (members: Members, limits: Schema = {}): Schema =>
   object(members, { additionalProperties: false, ...limits });
 
-/** An object all of whose members have names of this pattern, and such values; of those that are known, also the other schema holds. */
+/**
+ * An object all of whose members have names of this pattern, and such values; of those that are known, also the other
+ * schema holds.
+ */
 export const map = (names: string, values: Schema, known: Members, limits: Schema): Schema => ({
   ...closed(known, limits),
   patternProperties: { [names]: values },

@@ -9,8 +9,8 @@
  * wrong form: `isUnsigned` tells.
  *
  * What always holds: a schema is compiled when the first body of its kind comes, so that a start does not wait for it;
- * prepareSchemas does it ahead. From then on, checking a body that is right compiles nothing, and errors are only looked
- * for once a body is known to be wrong.
+ * prepareSchemas does it ahead. From then on, checking a body that is right compiles nothing, and errors are only
+ * looked for once a body is known to be wrong.
  */
 import { Format } from 'typebox/format';
 import { Compile, type Validator } from 'typebox/schema';
@@ -27,7 +27,8 @@ import { among, array, object, optional, type Schema } from './schema-words.ts';
 import { checkSignalFilter } from './signal-filters.ts';
 
 Settings.Set({ maxErrors: 4 * ERRORS_MAX });
-// What a call can be made to: a port beyond 65535 has the pattern's form. What has not even that is told by the pattern alone.
+// What a call can be made to: a port beyond 65535 has the pattern's form. What has not even that is told by the pattern
+// alone.
 Format.Set('uri', (url) => !/^https?:\/\/[^\s/?#]/i.test(url) || URL.canParse(url));
 
 /** `proof` is a bare proof, `check` a body beside the records. */
@@ -75,9 +76,9 @@ export function bodySchemas({ claimsMax, proofsMax }: SchemaLimits) {
 }
 
 /**
- * A check of bodies; it compiles each schema when it first needs it, some milliseconds. `isOfBooks`: of what is in books,
- * where filters may lead nowhere, and rules be longer together. Earlier builds let them in, and what was decided by them
- * stands.
+ * A check of bodies; it compiles each schema when it first needs it, some milliseconds. `isOfBooks`: of what is in
+ * books, where filters may lead nowhere, and rules be longer together. Earlier builds let them in, and what was decided
+ * by them stands.
  */
 export function compileSchemas(limits: SchemaLimits, isOfBooks = false): ValidateBody {
   const schemas = bodySchemas(limits);
@@ -138,8 +139,8 @@ function compiled(schema: Schema): Compiled {
 }
 
 /**
- * Compiles what nobody has needed yet, so that no body has to wait for that. It awaits `pause` before each schema: others
- * get their turn between.
+ * Compiles what nobody has needed yet, so that no body has to wait for that. It awaits `pause` before each schema:
+ * others get their turn between.
  */
 export async function prepareSchemas(pause: () => Promise<void>): Promise<void> {
   for (const schema of UNCOMPILED) {
@@ -159,8 +160,8 @@ function errorsOf(schema: Compiled, value: unknown, narrow = (wrong: unknown) =>
 }
 
 /**
- * The body without the access rules and the proofs that are right: who looks for what is wrong goes through all there is,
- * and would mostly go through these. Both may be empty.
+ * The body without the access rules and the proofs that are right: who looks for what is wrong goes through all there
+ * is, and would mostly go through these. Both may be empty.
  */
 function withoutRight(value: unknown, proofs: Compiled): unknown {
   const body = value as { data?: { access?: unknown }; meta?: { proofs?: unknown } } | null;

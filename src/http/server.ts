@@ -7,15 +7,15 @@
  * object at that moment and quietly drops what comes too late.
  *
  * What the native part does by itself, without asking here: malformed requests (400), too large headers
- * (431), no host (400) and other HTTP versions (505) are answered with a bare status and closed. Built for Node 20 it takes a
- * header's name with anything but letters, digits and hyphens in it, a folded line, more than 98 header lines and none at all
- * for what is still on its way; for newer ones such names are good, and the others are 400 and 431. A connection
- * that is silent, or that has not sent its headers whole, for about ten seconds is closed, and so is one that
- * takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
+ * (431), no host (400) and other HTTP versions (505) are answered with a bare status and closed. Built for Node 20 it
+ * takes a header's name with anything but letters, digits and hyphens in it, a folded line, more than 98 header lines
+ * and none at all for what is still on its way; for newer ones such names are good, and the others are 400 and 431. A
+ * connection that is silent, or that has not sent its headers whole, for about ten seconds is closed, and so is one
+ * that takes nothing of its answer for so long. A request that is pipelined behind one still unanswered, or behind an
  * answer its client has not taken whole, closes the connection: answers could change places otherwise, and pile
- * up. On Node 20 a start line that does not arrive in one piece (a URL beyond the network's segment size, 1.4 KB on most)
- * is taken for a wrong version: 505. So are everywhere, for the most part, lines behind the last chunk of a body, and the
- * answer to what they came with may be lost; chunks with extensions are malformed.
+ * up. On Node 20 a start line that does not arrive in one piece (a URL beyond the network's segment size, 1.4 KB on
+ * most) is taken for a wrong version: 505. So are everywhere, for the most part, lines behind the last chunk of a body,
+ * and the answer to what they came with may be lost; chunks with extensions are malformed.
  *
  * What always holds: a request is handed over once, whole, with a body of at most `bodyBytesMax`; each
  * gets at most one answer. Bodies on their way take at most `arrivingBytesMax` together, each at most `bodyMsMax`;
@@ -32,16 +32,16 @@ import type { AnswerBody, Handler, Reply, Request, Sort } from './request.ts';
 import { RequestHeaders } from './request-headers.ts';
 
 /**
- * Start line and headers together. The native part has 4 KiB unless told otherwise before it loads, too little for large
- * tokens, and goes by it only where they come in several pieces: what one read brings it takes up to 128 KiB.
+ * Start line and headers together. The native part has 4 KiB unless told otherwise before it loads, too little for
+ * large tokens, and goes by it only where they come in several pieces: what one read brings it takes up to 128 KiB.
  */
 export const HEADER_BYTES_MAX = 16_384;
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEADER_BYTES_MAX);
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof import('uWebSockets.js');
 
 /**
- * LIBUS_LISTEN_EXCLUSIVE_PORT. Otherwise a port that is given by number is shared (SO_REUSEPORT): a second server starts
- * on it without a word, and the system deals connections out to both, each with books of its own.
+ * LIBUS_LISTEN_EXCLUSIVE_PORT. Otherwise a port that is given by number is shared (SO_REUSEPORT): a second server
+ * starts on it without a word, and the system deals connections out to both, each with books of its own.
  */
 const LISTEN_EXCLUSIVE_PORT = 1;
 type ListenWithOptions = (
@@ -93,20 +93,24 @@ const LINGER_BYTES_MAX = 8 * 1_048_576;
 /** So long one turn of the event loop answers at once, as the entrance lets in. */
 const ANSWERED_NOW_MS = 5;
 /**
- * Of a body in chunks each is handed over by itself, and the native part reads up to 5 MB of a connection in one turn: a
- * million chunks of a byte take a third of a second, as much as hundreds of bodies as they mostly come. So once so many that
- * are smaller than this on average have come in a turn, bodies in such are cut off; each is looked at once in so many.
+ * Of a body in chunks each is handed over by itself, and the native part reads up to 5 MB of a connection in one turn:
+ * a million chunks of a byte take a third of a second, as much as hundreds of bodies as they mostly come. So once so
+ * many that are smaller than this on average have come in a turn, bodies in such are cut off; each is looked at once in
+ * so many.
  */
 const CRUMBS_MAX = 32_768;
 const CHUNK_BYTES_MIN = 64;
 const CHUNKS_BETWEEN_LOOKS = 256;
-/** Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part gathers (16 KiB). */
+/**
+ * Answers up to this length, in characters of up to three bytes, fit beside their headers into what the native part
+ * gathers (16 KiB).
+ */
 const GATHERED_MAX = 4096;
 /** For which Node the native part is built: each has one of its own. */
 const BUILT_FOR = Number.parseInt(process.versions.node, 10);
 /**
- * Built for Node 24 or newer it sends strings without wide characters in Latin-1, not in UTF-8: there they are handed over
- * as bytes. Elsewhere not, since that makes long answers dearer: a list of a hundred by a sixth.
+ * Built for Node 24 or newer it sends strings without wide characters in Latin-1, not in UTF-8: there they are handed
+ * over as bytes. Elsewhere not, since that makes long answers dearer: a list of a hundred by a sixth.
  */
 const SENDS_LATIN1 = BUILT_FOR >= 24;
 /** Built for Node 20 it waits for the body of an answer whose length it is told, though it was to end without one. */
@@ -141,7 +145,10 @@ export async function startServer(options: ServerOptions, handler: Handler): Pro
   return serverOver(app, await listenAt(app, options.host, options.port), hall, options);
 }
 
-/** Takes the port, and serves nobody there; resolves with what lets it go. Rejects with ListenError where it cannot be had. */
+/**
+ * Takes the port, and serves nobody there; resolves with what lets it go. Rejects with ListenError where it cannot be
+ * had.
+ */
 export async function holdPort(host: string, port: number): Promise<() => void> {
   const app = uws.App();
   await listenAt(app, host, port);
@@ -272,9 +279,10 @@ class Exchange implements Request, Reply, Guest {
   }
 
   /**
-   * Answers, or has it answered, now or in the next turn of the event loop. What waits for its ledger's turn does not hold up
-   * others, but reads and refusals are answered at once, and tens of thousands may lie behind each other in one connection:
-   * once this turn has gone on for a while, one is put off, and the next one behind it closes their connection.
+   * Answers, or has it answered, now or in the next turn of the event loop. What waits for its ledger's turn does not
+   * hold up others, but reads and refusals are answered at once, and tens of thousands may lie behind each other in one
+   * connection: once this turn has gone on for a while, one is put off, and the next one behind it closes their
+   * connection.
    */
   private serve(refusal: Refusal | null): void {
     const { hall, handler } = this.scene;
@@ -294,7 +302,10 @@ class Exchange implements Request, Reply, Guest {
     });
   }
 
-  /** Without an answer: what came with the request would be read on behind it, though it says that the connection closes. */
+  /**
+   * Without an answer: what came with the request would be read on behind it, though it says that the connection
+   * closes.
+   */
   private cut(): void {
     this.res!.close();
     this.abort();
@@ -496,9 +507,9 @@ class Exchange implements Request, Reply, Guest {
   }
 
   /**
-   * Ends an answer that tells the length of a body it does not have. Where the native part waits for that body, it takes the
-   * connection's next request for one behind an unanswered one; where it is not told the length, it cannot be told to
-   * close, and a body that is refused would go on for ever behind its answer. So there that is done here.
+   * Ends an answer that tells the length of a body it does not have. Where the native part waits for that body, it
+   * takes the connection's next request for one behind an unanswered one; where it is not told the length, it cannot be
+   * told to close, and a body that is refused would go on for ever behind its answer. So there that is done here.
    */
   private endHead(res: HttpResponse, bytes: number, closes: boolean): void {
     if (!closes) {
@@ -611,9 +622,9 @@ class Unread implements UnreadAnswer {
 }
 
 /**
- * Lines may follow the last chunk of a body (trailers). Two characters later the native part takes the first of them for
- * the start of another request, and who sent none would take its answer for that to what it asks next. Where a method
- * belongs stands then the rest of a header's name with its colon, or nothing.
+ * Lines may follow the last chunk of a body (trailers). Two characters later the native part takes the first of them
+ * for the start of another request, and who sent none would take its answer for that to what it asks next. Where a
+ * method belongs stands then the rest of a header's name with its colon, or nothing.
  */
 function isMethod(word: string): boolean {
   return word !== '' && !word.includes(':');

@@ -1,11 +1,13 @@
 /**
- * Filters of effects, held to what events of their signal have: one that asks for something else would be met by none, and
- * nobody would hear why.
+ * Filters of effects, held to what events of their signal have: one that asks for something else would be met by none,
+ * and nobody would hear why.
  */
 import { Kind } from '../core/kinds.ts';
 import type { Fault } from '../core/refusal.ts';
 
-/** Values that events of these signals have beside `handle` and `signal`, and records; of the others the record itself. */
+/**
+ * Values that events of these signals have beside `handle` and `signal`, and records; of the others the record itself.
+ */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'balance-received': ['amount'],
   'wallet-limited': ['amount', 'metric'],

@@ -1,6 +1,6 @@
 /**
- * What a request writes, on its way to the sequence: what is to be decided is prepared apart from how it gets there, and
- * from how it is answered.
+ * What a request writes, on its way to the sequence: what is to be decided is prepared apart from how it gets there,
+ * and from how it is answered.
  *
  * It is prepared anew, of the same body, whenever it is its turn: the state has gone on meanwhile.
  *
@@ -31,8 +31,8 @@ export interface Write {
 export type Prepare = (call: Call) => Write | Refusal | null;
 
 /**
- * Prepares what a request writes, and submits it. `token`: one that is good only once and opens no gate by itself. What is
- * signed may open it, so it is used up beside that, and what is asked for comes after it.
+ * Prepares what a request writes, and submits it. `token`: one that is good only once and opens no gate by itself. What
+ * is signed may open it, so it is used up beside that, and what is asked for comes after it.
  */
 export function serveWrite(call: Call, prepare: Prepare, token: Token | null = null): void {
   const write = prepare(call);
@@ -49,8 +49,8 @@ export function useToken(call: Call, token: Token, goOn: () => void): void {
 }
 
 /**
- * That a token is used: what follows goes on once the disk has that, for it is used up even after a restart. Where it counts
- * only together with what is signed `beside` it, the signatures of that are verified.
+ * That a token is used: what follows goes on once the disk has that, for it is used up even after a restart. Where it
+ * counts only together with what is signed `beside` it, the signatures of that are verified.
  */
 function submitToken(
   call: Call,
@@ -103,8 +103,8 @@ function submit(call: Call, { submission, done, bodyText }: Write, again: () => 
 }
 
 /**
- * How a request is sent back, and what it does at its next turn. Until then its body is kept as text, as those of all who
- * wait: parsed it takes ten times as much.
+ * How a request is sent back, and what it does at its next turn. Until then its body is kept as text, as those of all
+ * who wait: parsed it takes ten times as much.
  */
 function beginAnew(call: Call, again: () => void, bodyText: string | null): () => void {
   const text = bodyText === null ? null : Buffer.from(bodyText);

@@ -1,16 +1,17 @@
 /**
- * JSON on a tape: where each value of a body begins and ends, as numbers. What is asked of a body that comes often is read
- * where it lies; no object is made of it. (The idea is simdjson's: Langdale and Lemire, "Parsing Gigabytes of JSON per
- * Second", 2019.)
+ * JSON on a tape: where each value of a body begins and ends, as numbers. What is asked of a body that comes often is
+ * read where it lies; no object is made of it. (The idea is simdjson's: Langdale and Lemire, "Parsing Gigabytes of JSON
+ * per Second", 2019.)
  *
  * A node is four numbers: where its value begins, where that has ended, which node comes after all that is in it, and
- * whether its text is canonical as it stands. An array's node is followed by those of its items, an object's by those of its
- * members, a name and its value in turn.
+ * whether its text is canonical as it stands. An array's node is followed by those of its items, an object's by those
+ * of its members, a name and its value in turn.
  *
  * It takes plain JSON only: no escapes, whole numbers up to 2^53 - 1, names in ASCII. Anything else, what is no JSON
  * included, is for JSON.parse to read or to refuse.
  *
- * What always holds: what is taken is JSON, and where a canonical text of it is given, that is of what JSON.parse makes of it.
+ * What always holds: what is taken is JSON, and where a canonical text of it is given, that is of what JSON.parse makes
+ * of it.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -57,19 +58,26 @@ const NONE = -1;
 export class Tape {
   /** The body, and a zero behind it that ends whatever does not end by itself. */
   readonly bytes = Buffer.alloc(TAPE_BYTES_MAX + 1 + MORE_BYTES);
-  /** Of values that end, each takes two bytes, with what stands before or behind it; of others what is too much is lost. */
+  /**
+   * Of values that end, each takes two bytes, with what stands before or behind it; of others what is too much is lost.
+   */
   readonly #nodes = new Int32Array(NODE * (TAPE_BYTES_MAX / 2 + 1));
   readonly #canonical = Buffer.alloc(TAPE_BYTES_MAX + MORE_BYTES);
   readonly #source = viewOf(this.bytes);
   readonly #target = viewOf(this.#canonical);
-  /** Names in order, of all objects that were not in order as they came. The shortest member, `"":0,`, takes five bytes. */
+  /**
+   * Names in order, of all objects that were not in order as they came. The shortest member, `"":0,`, takes five bytes.
+   */
   readonly #names = new Int32Array(Math.ceil(TAPE_BYTES_MAX / 5));
   #namesEnd = 0;
   #end = 0;
   /** Bytes that are parts of longer characters, as far as it was read. */
   #longer = 0;
 
-  /** Reads a body; its value is node 0. False where it is not taken. No object or array is nested deeper than `depthMax`. */
+  /**
+   * Reads a body; its value is node 0. False where it is not taken. No object or array is nested deeper than
+   * `depthMax`.
+   */
   read(body: Uint8Array, depthMax: number): boolean {
     const { length } = body;
     if (length > TAPE_BYTES_MAX) return false;
@@ -145,7 +153,10 @@ export class Tape {
     return isNegative ? -value : value;
   }
 
-  /** The canonical text of a value, as bytes that are good until the next; null where an object has a name twice, or too many. */
+  /**
+   * The canonical text of a value, as bytes that are good until the next; null where an object has a name twice, or too
+   * many.
+   */
   canonical(node: number): Buffer | null {
     const nodes = this.#nodes;
     if (nodes[node + IS_CANONICAL] === 1) return this.bytes.subarray(nodes[node + FROM]!, nodes[node + TO]!);
@@ -340,7 +351,10 @@ export class Tape {
     return true;
   }
 
-  /** Below 0 where the first string comes before the second, 0 where they are the same; by bytes, which of ASCII is by code units. */
+  /**
+   * Below 0 where the first string comes before the second, 0 where they are the same; by bytes, which of ASCII is by
+   * code units.
+   */
   #compare(left: number, right: number): number {
     const { bytes } = this;
     let a = this.from(left);
@@ -381,8 +395,8 @@ function wordEnd(bytes: Buffer, from: number): number {
   let at = start;
   for (let digit = bytes[at]! - 0x30; digit >= 0 && digit <= 9; digit = bytes[++at]! - 0x30) value = 10 * value + digit;
   if (at === start) return start === from ? namedEnd(bytes, from) : NONE;
-  // One zero alone, and none before other digits. Beyond what is exact a number may be written otherwise than it was sent.
-  // What would make it a fraction or a power of ten ends it, and stands then where nothing of the kind can.
+  // One zero alone, and none before other digits. Beyond what is exact a number may be written otherwise than it was
+  // sent. What would make it a fraction or a power of ten ends it, and stands then where nothing of the kind can.
   return (bytes[start] === 0x30 && at - from > 1) || value > Number.MAX_SAFE_INTEGER ? NONE : at;
 }
 

@@ -4,7 +4,10 @@ import { TextRing } from '../text-ring.ts';
 
 /** All texts of records in flat memory, where nobody says. */
 const RECORD_BYTES_MAX = 256 * 1024;
-/** Of the bytes there may be of them, those that lie in V8's heap too, as so many characters: more of it is for what is open. */
+/**
+ * Of the bytes there may be of them, those that lie in V8's heap too, as so many characters: more of it is for what is
+ * open.
+ */
 const AT_HAND_SHARE = 1 / 8;
 const AT_HAND_CHARS_MAX = 32 * 1024 * 1024;
 /** Texts beyond this are made anew each time. */
@@ -21,9 +24,10 @@ interface KeptText {
  * address in the heap, and bytes there never change: so the address of a record's newest entry stands for its text,
  * and what is asked for again and again is rendered, hashed and signed once.
  *
- * All lie in flat memory. Reading one there takes a microsecond, so the last ones that were made, and those of them that are
- * asked for all the time, are at hand as strings too. What is found in flat memory does not come among them again: where
- * readers ask for one after the other, V8 would be busy with strings that live just long enough to be moved.
+ * All lie in flat memory. Reading one there takes a microsecond, so the last ones that were made, and those of them
+ * that are asked for all the time, are at hand as strings too. What is found in flat memory does not come among them
+ * again: where readers ask for one after the other, V8 would be busy with strings that live just long enough to be
+ * moved.
  */
 export class RecordTexts {
   readonly #atHand: Recent<number, KeptText>;

@@ -54,8 +54,8 @@ const TOKEN_CHARS_MAX = 8192;
 /** Of the header, with what stands before the token. */
 const AUTHORIZATION_CHARS_MAX = TOKEN_CHARS_MAX + 64;
 /**
- * Of tokens whose verified signature is remembered, and what they say: some four thousand usual ones. Whoever has no right
- * at all may send good ones as well, as long as they may be.
+ * Of tokens whose verified signature is remembered, and what they say: some four thousand usual ones. Whoever has no
+ * right at all may send good ones as well, as long as they may be.
  */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024;
 /** What one takes beside its text; and for each of its characters, since what it says may have wide ones. */
@@ -101,7 +101,9 @@ interface Known extends Token {
   readonly nbf: number | null;
 }
 
-/** Checks tokens, and remembers which were verified. `cacheShare`: what V8 has room for of what is remembered, 0 to 1. */
+/**
+ * Checks tokens, and remembers which were verified. `cacheShare`: what V8 has room for of what is remembered, 0 to 1.
+ */
 export function createTokenChecker(verify: Verify, cacheShare = 1): TokenChecker {
   const rememberedBytesMax = REMEMBERED_BYTES_MAX * cacheShare;
   const verified = new Recent<string, Known>(rememberedBytesMax, rememberedBytes);
@@ -160,7 +162,9 @@ function bearerOf(authorization: string): string | null {
   return /^bearer +([^\s]+)$/i.exec(authorization.trim())?.[1] ?? null;
 }
 
-/** What a token says, and what says that. Everything is looked at that does not depend on the time, but its signature. */
+/**
+ * What a token says, and what says that. Everything is looked at that does not depend on the time, but its signature.
+ */
 function readToken(
   text: string,
   context: TokenContext,

@@ -26,8 +26,9 @@ const PATTERNS_WEIGHT_MAX = PATTERNS_MAX * PATTERN_SIZE_MAX;
 /** Parts of all keywords together: names, values, schemas. Compiling takes as long as there are many. */
 const PARTS_MAX = 1500;
 /**
- * Schemas and keywords together of a schema that is made or changed: the library makes code of each, some fifty microseconds,
- * and whoever names a schema that is not at hand waits for that. Of a name in dependencies it makes twice as much.
+ * Schemas and keywords together of a schema that is made or changed: the library makes code of each, some fifty
+ * microseconds, and whoever names a schema that is not at hand waits for that. Of a name in dependencies it makes twice
+ * as much.
  */
 const CODE_MAX = 600;
 
@@ -246,8 +247,8 @@ class Reader {
       return Array.isArray(value) ? mapList(value, at, 'below', inner) : inner(value, at, 'below');
     }
     if (keyword === 'dependencies') {
-      // Schemas for the same value, or lists of members that must be there too: of a long one the library makes code that
-      // takes seconds, but of the same as a schema.
+      // Schemas for the same value, or lists of members that must be there too: of a long one the library makes code
+      // that takes seconds, but of the same as a schema.
       const schemaOrNames: Inner = (within, path) =>
         Array.isArray(within) ? { required: within } : inner(within, path, 'same');
       return mapMembers(value, at, 'same', schemaOrNames);
@@ -350,8 +351,9 @@ function mapMembers(value: unknown, pointer: string, place: Place, inner: Inner)
 }
 
 /**
- * A value the library looks at by itself. Objects and lists in enum and const would be compared at any depth, and who makes
- * a text of an object, or compares two, may meet a `toString` or `valueOf` of its own that is no function, and throws.
+ * A value the library looks at by itself. Objects and lists in enum and const would be compared at any depth, and who
+ * makes a text of an object, or compares two, may meet a `toString` or `valueOf` of its own that is no function, and
+ * throws.
  */
 function plain(keyword: string, value: unknown, pointer: string): unknown {
   if (keyword === 'type' && !(Array.isArray(value) ? value : [value]).every((each) => typeof each === 'string')) {

@@ -22,7 +22,10 @@ const WORK_MAX = 400_000;
 const TRYING_WORK_MAX = 100_000;
 /** Work that finding all errors may take, once there is one; past it, the first is told. */
 const TELLING_WORK_MAX = 10_000;
-/** Of a schema with more schemas and keywords the first error alone is told: what tells all takes twice as long to compile as the check. */
+/**
+ * Of a schema with more schemas and keywords the first error alone is told: what tells all takes twice as long to
+ * compile as the check.
+ */
 const TELLING_CODE_MAX = 250;
 
 /** Units for one run of a pattern or format, or of a division, and how many of its steps are one more. */
@@ -33,7 +36,10 @@ const KEY_UNITS = 8;
 const ITEM_UNITS = 8;
 const FALSE_UNITS = 2;
 
-/** Of longer lists it is not told what each item lacks to be the one that is to be in it: there would be room for nothing else. */
+/**
+ * Of longer lists it is not told what each item lacks to be the one that is to be in it: there would be room for
+ * nothing else.
+ */
 const TRIES_TOLD_MAX = 10;
 const PARAM_CHARS_MAX = 128;
 const PARAM_ITEMS_MAX = 20;
@@ -44,9 +50,9 @@ const PATH_CHARS_MAX = 1024;
 const KEPT_MAX = 256;
 const KEPT_BYTES_MAX = 64_000_000;
 /**
- * About how many bytes one takes whose errors were told, as differences of the heap tell: all but its patterns is compiled
- * twice then, where all are. Little text may come to much: each schema and keyword in it is code, and repetitions in patterns are written
- * out.
+ * About how many bytes one takes whose errors were told, as differences of the heap tell: all but its patterns is
+ * compiled twice then, where all are. Little text may come to much: each schema and keyword in it is code, and
+ * repetitions in patterns are written out.
  */
 const SCHEMA_BYTES = 30_000;
 const NODE_BYTES = 1200;
@@ -88,7 +94,8 @@ const OPTIONS = {
   ownProperties: true,
   strict: false,
   unicodeRegExp: false,
-  // Longer lists are walked: code for each of their entries took tens of milliseconds to compile, and as many to tell what is wrong.
+  // Longer lists are walked: code for each of their entries took tens of milliseconds to compile, and as many to tell
+  // what is wrong.
   loopRequired: 8,
   loopEnum: 8,
   logger: false,
@@ -118,8 +125,8 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
     formats: PAID_FORMATS,
     code: { regExp: patterns.compile, optimize: false },
   });
-  // ajv compares all pairs of items; this one looks at each once. Where the first item that `items` lists a schema for is not
-  // there, ajv leaves out what comes behind that: so this and `contains` come before.
+  // ajv compares all pairs of items; this one looks at each once. Where the first item that `items` lists a schema for
+  // is not there, ajv leaves out what comes behind that: so this and `contains` come before.
   made.removeKeyword('uniqueItems');
   made.addKeyword({
     keyword: 'uniqueItems',
@@ -130,7 +137,8 @@ function createCompiler(allErrors: boolean, patterns: Patterns): Ajv {
     error: { message: 'must NOT have duplicate items' },
     validate: (isWanted: boolean, items: unknown[]) => !isWanted || areUnique(items),
   });
-  // ajv's code for a short list says by its name which member is missing, and the empty one says none; walked, it is found.
+  // ajv's code for a short list says by its name which member is missing, and the empty one says none; walked, it is
+  // found.
   const required = made.getKeyword('required') as CodeKeywordDefinition;
   made.removeKeyword('required');
   made.addKeyword({
@@ -210,11 +218,12 @@ interface Patterns {
 }
 
 /**
- * The patterns of one schema, which together name so many classes and no more: each is compiled once, whoever asks for it,
- * the check, what tells all errors, or another member.
+ * The patterns of one schema, which together name so many classes and no more: each is compiled once, whoever asks for
+ * it, the check, what tells all errors, or another member.
  */
 function createPatterns(): Patterns {
-  // Their sizes are counted where they are run, and their weight where a schema is made: the books may have heavier ones.
+  // Their sizes are counted where they are run, and their weight where a schema is made: the books may have heavier
+  // ones.
   const room = { ...patternRoom(), size: Number.POSITIVE_INFINITY, weight: Number.POSITIVE_INFINITY };
   const made = new Map<string, LinearPattern>();
   const compile = (source: string): LinearPattern => {
@@ -257,8 +266,8 @@ function areUnique(items: readonly unknown[]): boolean {
 }
 
 /**
- * No JSON, and no text of digits: V8 finds numbers, and texts that are indices, by a hash that everybody can compute, and
- * of those that share one each looks at all before it.
+ * No JSON, and no text of digits: V8 finds numbers, and texts that are indices, by a hash that everybody can compute,
+ * and of those that share one each looks at all before it.
  */
 function numberKey(number: number): string {
   const text = String(number);

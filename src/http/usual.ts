@@ -5,7 +5,8 @@
  * Here the rules of the schemas stand as plain loops, but only for what intents usually carry. Anything else (a wrong
  * body, a rare member, a hash that is another's) is `null`, which means nothing but: read it by way of JSON.parse.
  *
- * What always holds: whatever is taken here, the door takes too, and makes the same of it; a test holds the two together.
+ * What always holds: whatever is taken here, the door takes too, and makes the same of it; a test holds the two
+ * together.
  */
 import { isAddress, isHandle } from '../core/address.ts';
 import { METRICS } from '../core/balances.ts';
@@ -36,7 +37,10 @@ interface UsualOptions extends SchemaLimits {
 /** No node, since node 0 is the body: it is in nothing. */
 const ABSENT = 0;
 
-/** Addresses, and lists of rules, that were right lately: those of a few wallets, symbols and owners come again and again. */
+/**
+ * Addresses, and lists of rules, that were right lately: those of a few wallets, symbols and owners come again and
+ * again.
+ */
 const ADDRESSES = 4096;
 const RULES = 4096;
 /** A list of rules that is longer is looked at each time. */

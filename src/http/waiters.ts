@@ -6,7 +6,10 @@ import { type Entry, EntryType, isFinal, statusAfter } from '../core/entry.ts';
 import { Kind } from '../core/kinds.ts';
 import { signalsOf } from '../events.ts';
 
-/** Whoever waits no longer: what `tell` would have told is not told. Once it was, this does nothing: the answer may be on its way. */
+/**
+ * Whoever waits no longer: what `tell` would have told is not told. Once it was, this does nothing: the answer may be
+ * on its way.
+ */
 type GiveUp = () => void;
 
 /** Which entries may have the events that somebody waits for. */
@@ -62,8 +65,8 @@ export class Waiters {
   }
 
   /**
-   * Calls `tell` once, when an entry that concerns it is on disk or the time is over, with the sequence number up to which
-   * no entry did.
+   * Calls `tell` once, when an entry that concerns it is on disk or the time is over, with the sequence number up to
+   * which no entry did.
    */
   watchLog(ms: number, { ledger, luid, signal, seq }: Concern, tell: (passed: number) => void): GiveUp {
     const keys = [keyOf(ledger, signal), keyOf(luid, signal)];

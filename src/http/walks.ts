@@ -1,20 +1,21 @@
 /**
- * A cooperative scheduler of walks: of what takes looking for, in slices. However many look at once, all of them together
- * take about one slice of each turn of the event loop, so long lists delay nobody for longer, whoever asks for them and
- * however often.
+ * A cooperative scheduler of walks: of what takes looking for, in slices. However many look at once, all of them
+ * together take about one slice of each turn of the event loop, so long lists delay nobody for longer, whoever asks for
+ * them and however often.
  *
  * What is soon found is found at once, as long as this turn has time for it. The others wait for the next turns, and
- * ledgers take turns in those, so a hundred long lists of one ledger are as one to the others. Within a ledger slices go
- * by turns to whoever has had none and to whoever began first: what is short does not wait for what is long, and of many
- * long ones some come to their end, where all of them by turns would all run out of time.
+ * ledgers take turns in those, so a hundred long lists of one ledger are as one to the others. Within a ledger slices
+ * go by turns to whoever has had none and to whoever began first: what is short does not wait for what is long, and of
+ * many long ones some come to their end, where all of them by turns would all run out of time.
  *
  * Whoever runs out of time is told so in the next turn, which takes next to nothing: in turns with those who go on, of
  * whom one may take all of a turn, it would be one a turn, and a client would hear seconds or minutes later that a
  * second is over.
  *
- * What is told of something that was done, and cannot be asked for again as it was, is owed: it has every other slice of
- * its ledger, and does not stand behind all who ask for something. Of the slices left, every other one goes on with an
- * answer that is made already, and takes room that others wait for, of all ledgers: it does not stand behind them either.
+ * What is told of something that was done, and cannot be asked for again as it was, is owed: it has every other slice
+ * of its ledger, and does not stand behind all who ask for something. Of the slices left, every other one goes on with
+ * an answer that is made already, and takes room that others wait for, of all ledgers: it does not stand behind them
+ * either.
  */
 
 const SLICE_MS = 2;
@@ -22,7 +23,10 @@ const SLICE_MS = 2;
 /** Goes on, at least a little, until `pause` as `performance.now()` tells it; whether it is over. */
 export type Walk = (pause: number) => boolean;
 
-/** Where those stand who wait; each has every other of the slices that those before it leave, all where nobody else waits. */
+/**
+ * Where those stand who wait; each has every other of the slices that those before it leave, all where nobody else
+ * waits.
+ */
 const QUEUES = ['owed', 'made', 'fresh', 'begun'] as const;
 type Queue = (typeof QUEUES)[number];
 /** And where those do who were not over after a slice. */
@@ -43,7 +47,10 @@ interface Line extends Readonly<Record<Queue, Set<Walk>>> {
 export class Walks {
   /** By ledger, whose turn is next first. */
   readonly #lines = new Map<number, Line>();
-  /** Those that have an end: when that is, and whose they are. As all are given as long, it comes in the order they began. */
+  /**
+   * Those that have an end: when that is, and whose they are. As all are given as long, it comes in the order they
+   * began.
+   */
   readonly #ends = new Map<Walk, { ledger: number; end: number }>();
   /** What walks have taken of this turn. */
   #takenMs = 0;
@@ -125,7 +132,8 @@ export class Walks {
     const goesOnIn = GOES_ON_IN[queue];
     const walk = line[queue].values().next().value!;
     const isOver = this.#go(walk);
-    // Whoever goes on keeps the place, but for who has something left of the slice: what it waits for others may have to bring.
+    // Whoever goes on keeps the place, but for who has something left of the slice: what it waits for others may have
+    // to bring.
     if (isOver || this.#isEarly || queue !== goesOnIn) line[queue].delete(walk);
     if (isOver) this.#ends.delete(walk);
     else line[goesOnIn].add(walk);

@@ -1,6 +1,6 @@
 /**
- * What there is to read of a wallet beside its record: balances and limits, which are no records but slots of numbers, and
- * its anchors.
+ * What there is to read of a wallet beside its record: balances and limits, which are no records but slots of numbers,
+ * and its anchors.
  */
 import { METRICS } from '../core/balances.ts';
 import type { Names } from '../core/codec.ts';
@@ -26,7 +26,8 @@ export function listBalances(call: Call): void {
     salt: BALANCE_SALT,
     momentOf: (slot, number) => {
       const moment = balances.moment(slot);
-      // A limit, or what a prepared intent will bring, makes no balance before any money moved, or was not to move after all.
+      // A limit, or what a prepared intent will bring, makes no balance before any money moved, or was not to move
+      // after all.
       return moment > 0 && (number === 0 || amountOf(slot, number) !== 0) ? moment : null;
     },
     said: (slot, number) => `"amount":${amountOf(slot, number)},"schema":"${number === 0 ? 'available' : 'reserved'}"`,
@@ -57,8 +58,8 @@ interface SlotRows {
 }
 
 /**
- * A list over the wallet's balance slots. A wallet may have very many: only the rows of the page are made, and where it takes
- * longer they are looked for in turns. Where filters ask for some of them, all have to be made.
+ * A list over the wallet's balance slots. A wallet may have very many: only the rows of the page are made, and where it
+ * takes longer they are looked for in turns. Where filters ask for some of them, all have to be made.
  */
 function listSlots(call: Call, paths: readonly string[], { count, salt, momentOf, said }: SlotRows): void {
   const { house, request } = call;
@@ -70,7 +71,8 @@ function listSlots(call: Call, paths: readonly string[], { count, salt, momentOf
   if (isRefusal(query)) return refuseDurable(call, query);
   const { filters, order } = query;
   const { index, limit } = query.page;
-  // Of those that stand on the page when they are looked at, some may pass no more when it is told: others take their places.
+  // Of those that stand on the page when they are looked at, some may pass no more when it is told: others take their
+  // places.
   const first = new FirstRows(index * limit + 2 * limit, order);
   let next = state.rows.firstSlot.get(row);
   const textOf = (slot: number, number: number, moment: number, wallet: Names) => {

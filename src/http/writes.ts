@@ -77,7 +77,9 @@ export function createRecord(call: Call): Write | Refusal {
   return { submission, done, bodyText: again };
 }
 
-/** An intent whose client waits for its end. Most come to it at once: what proves it is signed while the disk takes it. */
+/**
+ * An intent whose client waits for its end. Most come to it at once: what proves it is signed while the disk takes it.
+ */
 function awaited(call: Call, submission: Unanswered, texts: Texts, digest: string, wait: number): Write {
   let coming: Promise<void> | null = null;
   const ahead = ([entry]: Entry[]) => {
@@ -195,8 +197,8 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   const { ledger } = call;
   const row = findRecord(house.state, ledger, Kind.intent, entry.luid);
   const caller = callerOf(call, keysOf(content));
-  // Who may send intents and read none hears how their own ended, which others may have said things of meanwhile; and who
-  // may not even come in any more, nothing of what became of it.
+  // Who may send intents and read none hears how their own ended, which others may have said things of meanwhile; and
+  // who may not even come in any more, nothing of what became of it.
   const tell = () => {
     const headers = preferenceApplied(wait);
     if (isAllowed(house.state, ledger, 'read', Kind.intent, row, caller)) return sendRow(call, 201, row, headers);
@@ -205,7 +207,10 @@ function answerFinal(call: Call, content: Texts, entry: IntentEntry, digest: str
   onceFinal(call, row, entry.luid, wait, tell);
 }
 
-/** Calls `tell` once the intent in this row is final, or after so many seconds; at once, `tellNow` where that is another. */
+/**
+ * Calls `tell` once the intent in this row is final, or after so many seconds; at once, `tellNow` where that is
+ * another.
+ */
 function onceFinal(call: Call, row: number, luid: string, wait: number, tell: () => void, tellNow = tell): void {
   const { house, reply } = call;
   // With the rest of its thread it may have come to its end in the same batch.
@@ -315,8 +320,8 @@ function openProof(
 
 /**
  * Whether what is wrong with a proof is told at once: to whom may add proofs whoever signs them. It depends on what the
- * record says, or that there is none, so to the others it is told as all else is, once a signature is verified and its key
- * may do it. Else they could try guesses.
+ * record says, or that there is none, so to the others it is told as all else is, once a signature is verified and its
+ * key may do it. Else they could try guesses.
  */
 function isToldOfProofs(call: Call, row: number): boolean {
   const { house, route } = call;
@@ -346,8 +351,8 @@ function proofWrite(
     const { ledger, kind, caller, luid, hash, proof } = command;
     const mayRead = () => isAllowed(house.state, ledger, 'read', kind, row, caller);
     const tellAsItWas = () => sendAsItWas(call, row, hash, proof);
-    // A proof that stands on the record may be sent by whoever has read or recorded it, as often as they like: without the
-    // right to read it is no way to hear what became of the record since, nor where that right is gone meanwhile.
+    // A proof that stands on the record may be sent by whoever has read or recorded it, as often as they like: without
+    // the right to read it is no way to hear what became of the record since, nor where that right is gone meanwhile.
     if (entries.length === 0 && !mayRead()) return tellAsItWas();
     if (wait === null) return sendRow(call, 200, row);
     const send = () => sendRow(call, 200, row, preferenceApplied(wait));

@@ -106,7 +106,9 @@ export class Chains {
     return [...this.heads.dump(), ...this.nodes.dump(), headPart(this.name, Shape.chains, [this.size])];
   }
 
-  /** Takes over the state of a dump. Throws where parts are missing or do not fit; then this instance is not to be used. */
+  /**
+   * Takes over the state of a dump. Throws where parts are missing or do not fit; then this instance is not to be used.
+   */
   load(parts: Parts): void {
     const [size] = readHead(finder(parts), this.name, Shape.chains, 1) as unknown as [number];
     this.heads.load(parts);

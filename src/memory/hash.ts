@@ -111,7 +111,10 @@ export function hashAscii(seed: number, bytes: Uint8Array, from: number, to: num
   return (v1 ^ v3) >>> 0;
 }
 
-/** One hash of two numbers of 32 bits, in this order; 0 to 2^32 - 1. For a fixed `a` no two `b` meet, and the other way round. */
+/**
+ * One hash of two numbers of 32 bits, in this order; 0 to 2^32 - 1. For a fixed `a` no two `b` meet, and the other way
+ * round.
+ */
 export function hashMix(a: number, b: number): number {
   return spread(spread(a + 0x9e3779b9) + b) >>> 0;
 }

@@ -3,7 +3,8 @@
  *
  * Millions of records do not live on the V8 heap; they lie here, each behind an address of 32 bits. A record is
  *
- *   u32 length of the payload in bytes · u32 address of an earlier record (0 = none) · payload · zeros to a multiple of 8
+ *   u32 length of the payload in bytes · u32 address of an earlier record (0 = none) · payload ·
+ *   zeros to a multiple of 8
  *
  * An address counts units of 8 bytes from the start of the heap, so 32 bits reach 32 GiB. A record never straddles
  * chunks: what does not fit begins the next chunk, and the rest of the chunk before stays zero. The first 8 bytes of
@@ -41,8 +42,9 @@ export interface HeapRoom {
 
 /**
  * Into memory that threads share V8 copies whole words where both sides lie at multiples of 8 bytes, and else byte by
- * byte (measured: 710 bytes in 45 ns, or in 190). An entry lies anywhere in its frame, so it goes by way of memory of our
- * own that begins at such a multiple; into that a copy is quick from wherever it comes, unless from shared memory too.
+ * byte (measured: 710 bytes in 45 ns, or in 190). An entry lies anywhere in its frame, so it goes by way of memory of
+ * our own that begins at such a multiple; into that a copy is quick from wherever it comes, unless from shared memory
+ * too.
  */
 const STAGE_BYTES = 16_384;
 const stage = new Uint8Array(new ArrayBuffer(STAGE_BYTES));
@@ -153,8 +155,8 @@ export class Heap {
   }
 
   /**
-   * Addresses of all records in the order in which they were appended; but for those of no bytes, which look like the rest
-   * of a chunk where the next had no room.
+   * Addresses of all records in the order in which they were appended; but for those of no bytes, which look like the
+   * rest of a chunk where the next had no room.
    */
   *addresses(): Generator<number, void, void> {
     for (let at = 1; at < this.end; ) {
@@ -179,7 +181,9 @@ export class Heap {
     return length;
   }
 
-  /** The chunk a record lies in; its payload begins at `offset(at)` and is `length(at)` bytes long. Never write to it. */
+  /**
+   * The chunk a record lies in; its payload begins at `offset(at)` and is `length(at)` bytes long. Never write to it.
+   */
   chunk(at: number): Uint8Array {
     if (!(at > 0 && at < this.end)) fail(`heap ${this.name}: no record at ${at}`);
     return this.chunks[at >>> this.shift]!;

@@ -1,6 +1,6 @@
 /**
- * A Map of V8's heap that may grow very long. What hold.ts does for pages it does for entries: a dump copies nothing when
- * it is taken. It is read while the map goes on, and what changes or goes before it was read is kept as it was.
+ * A Map of V8's heap that may grow very long. What hold.ts does for pages it does for entries: a dump copies nothing
+ * when it is taken. It is read while the map goes on, and what changes or goes before it was read is kept as it was.
  *
  * What always holds: a value in here is never changed, only replaced; what is read of a dump is what was there then, in
  * the order of its map, but for what changed meanwhile, which comes last, and may come twice.
@@ -39,8 +39,8 @@ export class HeldMap<K, V> {
   #dumps: readonly Kept<K, V>[] = [];
 
   /**
-   * It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries, or of keys
-   * and values as they are.
+   * It is dumped as a part of this name: lines of JSON, each a list of what `rowOf` makes of so many entries, or of
+   * keys and values as they are.
    */
   constructor(name: string, make: Make<K>, rowOf: (key: K, value: V) => unknown = (key, value) => [key, value]) {
     this.#name = name;
@@ -126,7 +126,10 @@ function lineOf(rows: readonly unknown[]): Uint8Array {
   return encoder.encode(`${JSON.stringify(rows)}\n`);
 }
 
-/** What `rowOf` made of a dumped map's entries, in the order of the dump. Throws where its part is missing, or not whole. */
+/**
+ * What `rowOf` made of a dumped map's entries, in the order of the dump. Throws where its part is missing, or not
+ * whole.
+ */
 export function* rowsOf<Row>(parts: Parts, name: string): Generator<Row> {
   const bytes = finder(parts)(name);
   for (let from = 0; from < bytes.length; ) {

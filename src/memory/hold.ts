@@ -4,8 +4,8 @@
  * changed. Blocks are small, so that a batch that changes a thousand places right after a dump copies a thousand blocks
  * and not the pages they lie in.
  *
- * What always holds: what is read through a hold is what lay there when it was taken. Each of its parts is read once, or
- * dropped, and with the last one it is over: nothing is copied for it any more.
+ * What always holds: what is read through a hold is what lay there when it was taken. Each of its parts is read once,
+ * or dropped, and with the last one it is over: nothing is copied for it any more.
  */
 import { fail, type OpenPart, RUN_BYTES } from './parts.ts';
 

@@ -2,8 +2,8 @@
  * Lines: several numbers per row, side by side, in pages of shared memory. What is used together lies together: whoever
  * comes to a row that nobody has looked at lately waits for memory once, not once for each number, as with columns.
  *
- * Each number is a field with a name of its own, and a dump has a column of that name for each (columns.ts): books do not
- * know which columns lie in lines. There is one class per width, word for word alike, for the reason told there.
+ * Each number is a field with a name of its own, and a dump has a column of that name for each (columns.ts): books do
+ * not know which columns lie in lines. There is one class per width, word for word alike, for the reason told there.
  *
  * What always holds: rows at or beyond `length` cannot be read; a new one is all zeros. Fields do not overlap, and lie
  * at multiples of their width. Bytes in a dump never change: before the first `set` on a row that is in one, those

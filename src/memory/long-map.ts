@@ -1,15 +1,18 @@
 /**
- * A Map that may grow very long. V8 moves all of a Map to another table whenever that is full, or has become mostly empty:
- * of a million entries a tenth of a second, in one piece, and the next collection of young garbage reads all of the new
- * table. It also passes by each entry that is gone before it comes to the first that is there, and has room for 2^24. So
- * the keys lie in many Maps here, each of them short: who makes it says which keys share one.
+ * A Map that may grow very long. V8 moves all of a Map to another table whenever that is full, or has become mostly
+ * empty: of a million entries a tenth of a second, in one piece, and the next collection of young garbage reads all of
+ * the new table. It also passes by each entry that is gone before it comes to the first that is there, and has room for
+ * 2^24. So the keys lie in many Maps here, each of them short: who makes it says which keys share one.
  *
- * What always holds: maps that were filled alike stand in the same order. Where keys are `near` each other and only rise as
- * they are added, that is their own, and a loop meets what is added while it lasts, as a loop over a Map does.
+ * What always holds: maps that were filled alike stand in the same order. Where keys are `near` each other and only
+ * rise as they are added, that is their own, and a loop meets what is added while it lasts, as a loop over a Map does.
  */
 import { hashText } from './hash.ts';
 
-/** The number of the Map a key lies in. Each should get some thousands of keys: V8 moves 8192 in a quarter of a millisecond. */
+/**
+ * The number of the Map a key lies in. Each should get some thousands of keys: V8 moves 8192 in a quarter of a
+ * millisecond.
+ */
 type MapOf<K> = (key: K) => number;
 
 const SPAN = 8192;

@@ -15,7 +15,10 @@
 /** A piece of state for a snapshot. Its name is unique within a dump, and safe as a file name. */
 export type Part = FinalPart | OpenPart;
 
-/** A page that was closed for good: each later dump holds it under the same name with the same bytes, so it is written once. */
+/**
+ * A page that was closed for good: each later dump holds it under the same name with the same bytes, so it is written
+ * once.
+ */
 export interface FinalPart {
   name: string;
   final: true;
@@ -26,7 +29,10 @@ export interface FinalPart {
 export interface OpenPart {
   name: string;
   final: false;
-  /** Its bytes in order, to be gone through once. A piece is good until the next is asked for or the memory changes: who waits copies it. */
+  /**
+   * Its bytes in order, to be gone through once. A piece is good until the next is asked for or the memory changes: who
+   * waits copies it.
+   */
   pieces: Iterable<Uint8Array>;
   /** Says that it will not be read: until then its memory keeps what changes. */
   drop?: () => void;
@@ -76,7 +82,10 @@ export function finder(parts: Parts): (name: string) => Uint8Array {
   };
 }
 
-/** Our own mistake: a broken promise between this room and its caller. Kept out of line so that hot functions stay small. */
+/**
+ * Our own mistake: a broken promise between this room and its caller. Kept out of line so that hot functions stay
+ * small.
+ */
 export function fail(message: string): never {
   throw new RangeError(`memory: ${message}`);
 }
@@ -84,7 +93,9 @@ export function fail(message: string): never {
 /** The first word of every head part: 'AYM' and the version of the layout. */
 const MAGIC = 0x014d5941;
 
-/** Which structure a head part belongs to, so that one is never loaded as another. Tables once had a part for each page. */
+/**
+ * Which structure a head part belongs to, so that one is never loaded as another. Tables once had a part for each page.
+ */
 export const Shape = { heap: 1, column: 2, pagedTable: 3, chains: 4, table: 5 } as const;
 export type Shape = (typeof Shape)[keyof typeof Shape];
 

@@ -3,12 +3,13 @@
  *
  * It has two generations (as hashlru by Dominic Tarr). What is new, or was asked for again, is young; once the young
  * ones take half of the room they are the old ones, and the old ones before them are forgotten, all at once. A Map
- * whose first key goes when a new one comes would be simpler, and keeps exactly the latest; but V8 leaves a hole where a key was,
- * and whoever looks for the first key walks over all of them: 5 µs each time with 6 500 keys, 15 with 20 000.
+ * whose first key goes when a new one comes would be simpler, and keeps exactly the latest; but V8 leaves a hole where
+ * a key was, and whoever looks for the first key walks over all of them: 5 µs each time with 6 500 keys, 15 with 20
+ * 000.
  *
  * What always holds: the values take `max` at most together, each half of that at most; what was set or asked for stays
- * until others that take half of `max` have been. With `keepsLarge` that half, and so the whole, is gone past by one value
- * at most, which stays until another comes.
+ * until others that take half of `max` have been. With `keepsLarge` that half, and so the whole, is gone past by one
+ * value at most, which stays until another comes.
  */
 export class Recent<Key, Value> {
   readonly #max: number;
@@ -21,7 +22,8 @@ export class Recent<Key, Value> {
   #taken = 0;
 
   /**
-   * `sizeOf`: what a value takes of `max` with its key, 1 unless said otherwise; where that grows, `grow` is to be told.
+   * `sizeOf`: what a value takes of `max` with its key, 1 unless said otherwise; where that grows, `grow` is to be
+   * told.
    * `keepsLarge`: keep a value for which half of the room is too little.
    * `turned`: called where there are no young ones any more.
    */

@@ -1,6 +1,7 @@
 /**
- * How large the pieces are in which memory grows; where nothing is said, what suits millions of records. Books that were
- * dumped in pieces of one size are loaded in the same; of caches nothing is dumped, and nothing decided depends on them.
+ * How large the pieces are in which memory grows; where nothing is said, what suits millions of records. Books that
+ * were dumped in pieces of one size are loaded in the same; of caches nothing is dumped, and nothing decided depends on
+ * them.
  */
 export interface MemorySizes {
   /** Bytes of a chunk of the heap. */

@@ -3,8 +3,8 @@
  * books are small. A block has a power of two of slots, and an address: its slab's number, then the word in it where it
  * begins.
  *
- * What always holds: blocks do not overlap, and none straddles slabs. While dumps hold the slabs, whoever writes says so
- * before (`keep`), and so does handing out what was used before.
+ * What always holds: blocks do not overlap, and none straddles slabs. While dumps hold the slabs, whoever writes says
+ * so before (`keep`), and so does handing out what was used before.
  */
 import { BLOCK_BYTES, type Hold, Holds } from './hold.ts';
 import { fail } from './parts.ts';

@@ -9,9 +9,9 @@
  * needs no keys.
  *
  * A slot is two words: hash, value + 1; a second word of 0 means free. The slots of a segment lie in pages of 8 KiB.
- * A segment begins as a part of one page that doubles, and then grows by half, at least by a page, into the pages it has
- * and the new ones, so that growing leaves no outgrown memory behind. It is never more than four fifths full: an entry
- * takes 10 to 15 bytes once there are four pages, and is moved twice for each that comes, on an average.
+ * A segment begins as a part of one page that doubles, and then grows by half, at least by a page, into the pages it
+ * has and the new ones, so that growing leaves no outgrown memory behind. It is never more than four fifths full: an
+ * entry takes 10 to 15 bytes once there are four pages, and is moved twice for each that comes, on an average.
  *
  * Pages lie in slabs (slabs.ts), and what says where is flat arrays of numbers: on the way to a slot only the slot
  * itself is in memory that nobody has looked at lately.
@@ -50,7 +50,10 @@ const STALE = -2;
 let scratch = new Uint32Array(PAGE_SLOTS);
 
 export interface TableOptions {
-  /** A power of two from 2 to 65 536. About one for each 5 000 entries expected; less costs memory where entries are few, more costs longer pauses to grow. */
+  /**
+   * A power of two from 2 to 65 536. About one for each 5 000 entries expected; less costs memory where entries are
+   * few, more costs longer pauses to grow.
+   */
   segments?: number | undefined;
 }
 
@@ -120,8 +123,8 @@ export class Table {
   }
 
   /**
-   * Reads a word where a search for `hash` begins, so that its memory is near when it does. It means nothing. Nothing is
-   * compared: the processor need not wait for one word before it reads the next.
+   * Reads a word where a search for `hash` begins, so that its memory is near when it does. It means nothing. Nothing
+   * is compared: the processor need not wait for one word before it reads the next.
    */
   touch(hash: number): number {
     const segment = hash >>> this.shift;
@@ -437,7 +440,10 @@ export class Table {
     this.rooms[segment] = room;
   }
 
-  /** Throws unless a loaded segment holds its number of entries, each reachable from its home without a free slot between. */
+  /**
+   * Throws unless a loaded segment holds its number of entries, each reachable from its home without a free slot
+   * between.
+   */
   private check(segment: number): void {
     const capacity = this.capacities[segment]!;
     const hashOf = (slot: number): number => {

@@ -4,8 +4,8 @@
  * values are equal exactly where their texts are.
  *
  * What always holds: the value is only read; `JSON.parse(canon(x))` is `x` again, but for minus zero and numbers past
- * the double (see `settle`), and its canon is the same text. Lone surrogates, for which RFC 8785 has an error instead, are
- * written as \udXXX, as JSON.stringify does.
+ * the double (see `settle`), and its canon is the same text. Lone surrogates, for which RFC 8785 has an error instead,
+ * are written as \udXXX, as JSON.stringify does.
  *
  * It runs once per request, so it is written for speed where that costs no clarity elsewhere: a text grows by
  * two concatenations per string member, because what stands between two values is prepared once per key.
@@ -28,8 +28,8 @@ export function canon(value: unknown): string {
 }
 
 /**
- * A value from outside as its canonical text, and as what that text says: the value itself, but where it has a minus zero,
- * which is written 0, or a number past the double, which is written null. Whoever decided by the one and kept the
+ * A value from outside as its canonical text, and as what that text says: the value itself, but where it has a minus
+ * zero, which is written 0, or a number past the double, which is written null. Whoever decided by the one and kept the
  * other would find another decision when it is read again.
  */
 export function settle(value: Record<string, unknown>): { text: string; value: Record<string, unknown> } {

@@ -2,7 +2,8 @@
  * Parts of jobs as rows of a slab: copied there for a worker and read back when it is done, or looked at where the job
  * has them, for the thread that the pool runs on.
  *
- * What always holds: a check counts as good only where the slab says so, and a slab says nothing when it is handed over.
+ * What always holds: a check counts as good only where the slab says so, and a slab says nothing when it is handed
+ * over.
  */
 import type { Part } from './jobs.ts';
 import { CHECK_BYTES, SEAL_BYTES, SIGNATURE_BYTES, type Slab, TEXT_BYTES_MAX, Verdict } from './slab.ts';
@@ -32,7 +33,10 @@ export function isAnswered(slab: Slab, rows: number): boolean {
   return !slab.verdicts.subarray(0, rows).includes(Verdict.none);
 }
 
-/** Reads what they were laid into: signatures into their jobs, and for each part the first failing check of its job, or -1. */
+/**
+ * Reads what they were laid into: signatures into their jobs, and for each part the first failing check of its job, or
+ * -1.
+ */
 export function readSlab(slab: Slab, parts: readonly Part[]): number[] {
   let check = 0;
   let seal = 0;

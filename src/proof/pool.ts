@@ -2,10 +2,10 @@
  * The proof workers: jobs come in one by one, their rows leave in batches, one trip to a worker per batch.
  *
  * Batches form by themselves, as in a group commit: what is submitted in one turn of the event loop goes
- * together, and while all workers are busy, rows gather behind what each is at, so that none waits for its next. No timer.
- * A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip; the threads
- * are started by the first rows that are more than that, so that no start waits for them, or ahead of those by `prepare`.
- * Once that is through, this thread too verifies by tables of keys.
+ * together, and while all workers are busy, rows gather behind what each is at, so that none waits for its next. No
+ * timer. A few rows with nothing else under way are worked off on this thread, which saves a lone client the trip; the
+ * threads are started by the first rows that are more than that, so that no start waits for them, or ahead of those by
+ * `prepare`. Once that is through, this thread too verifies by tables of keys.
  *
  * What always holds: `done` of each job is called exactly once and never inside `submit`; a check counts as
  * good only where a verdict says so in this task; rows of a worker that dies are verified again, at last on
@@ -147,7 +147,9 @@ export class ProofPool {
     this.#start = options.workers === 0 ? null : () => this.#openThreads(data);
   }
 
-  /** Threads that there were to be and are not: the system has none for us, or those that died were not started again. */
+  /**
+   * Threads that there were to be and are not: the system has none for us, or those that died were not started again.
+   */
   get threadsMissing(): number {
     if (this.#start !== null || this.#closing) return 0;
     return this.#options.workers - (this.#threads?.threads.length ?? 0);
@@ -198,9 +200,9 @@ export class ProofPool {
   }
 
   /**
-   * To be called every second, also while it closes. Throws where a thread hangs, so that the process can end: as long as
-   * such a thread may still write into its slab, its rows are nobody else's. Looks are counted and no clock is asked, so
-   * that where the whole process stood still nobody is late.
+   * To be called every second, also while it closes. Throws where a thread hangs, so that the process can end: as long
+   * as such a thread may still write into its slab, its rows are nobody else's. Looks are counted and no clock is
+   * asked, so that where the whole process stood still nobody is late.
    */
   look(): void {
     const { looksMax = LOOKS_MAX } = this.#options;
@@ -210,7 +212,10 @@ export class ProofPool {
     }
   }
 
-  /** Stops the threads, whatever they are at. Resolves when they have ended: never, where the system does not let one go. */
+  /**
+   * Stops the threads, whatever they are at. Resolves when they have ended: never, where the system does not let one
+   * go.
+   */
   async abandon(): Promise<void> {
     this.#closing = true;
     await this.#threads?.destroy();
@@ -249,8 +254,8 @@ export class ProofPool {
   }
 
   /**
-   * Hands waiting rows to idle workers, and then behind what others work on: to each slab its share of all there are. In
-   * one large task this thread would wait for the whole of it, and the worker then for this thread.
+   * Hands waiting rows to idle workers, and then behind what others work on: to each slab its share of all there are.
+   * In one large task this thread would wait for the whole of it, and the worker then for this thread.
    */
   #dispatch(): void {
     while (this.#rowsWaiting > 0) {
@@ -370,8 +375,8 @@ export class ProofPool {
   }
 
   /**
-   * Starts the threads where that is still to be done; returns whether there are any. A system that has none for us is as
-   * one whose threads all died.
+   * Starts the threads where that is still to be done; returns whether there are any. A system that has none for us is
+   * as one whose threads all died.
    */
   #ensureThreads(): boolean {
     const start = this.#start;

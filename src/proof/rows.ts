@@ -8,7 +8,10 @@ import type { Slab } from './slab.ts';
 import { SEAL_BYTES, SIGNATURE_BYTES, Verdict } from './slab.ts';
 import { sign } from './verify.ts';
 
-/** Gives each of the first `checks` checks its verdict. `slab` must be local memory, its checks at a multiple of four bytes. */
+/**
+ * Gives each of the first `checks` checks its verdict. `slab` must be local memory, its checks at a multiple of four
+ * bytes.
+ */
 export function verifyRows(slab: Slab, checks: number, verifier: KeyedVerifier): void {
   const onVerdict = (row: number, holds: boolean) => {
     slab.verdicts[row] = holds ? Verdict.good : Verdict.bad;

@@ -69,8 +69,8 @@ export class Sealer {
   }
 
   /**
-   * What was last said of a list with this hash, if that was between these moments: one that is yet to come was told by a
-   * clock that was ahead.
+   * What was last said of a list with this hash, if that was between these moments: one that is yet to come was told by
+   * a clock that was ahead.
    */
   listBetween(hashHex: string, since: number, now: number): Signed | undefined {
     const signed = this.#lists.get(hashHex);

@@ -1,7 +1,7 @@
 /**
  * The threads of the proof pool: one a lane, with one task of its own that never ends, which is to serve that. piscina
- * starts and ends it; one that dies is replaced here, since piscina starts none any more once one has died as it started,
- * and says so to nobody who waits.
+ * starts and ends it; one that dies is replaced here, since piscina starts none any more once one has died as it
+ * started, and says so to nobody who waits.
  *
  * What always holds: each task handed in is answered or rejected once; a thread that dies gives back, as failed, all
  * that it had; a lane without a thread takes no task.
@@ -16,7 +16,10 @@ import type { ProofTask, ProofWorkData, ProofWorkerData } from './work.ts';
 export interface Threads {
   /** Those that run. */
   readonly threads: readonly unknown[];
-  /** Has the thread of the slab's lane work the task off; rejects where it died or threw: with a NoThreadError where there is none. */
+  /**
+   * Has the thread of the slab's lane work the task off; rejects where it died or threw: with a NoThreadError where
+   * there is none.
+   */
   run(task: ProofTask): Promise<number>;
   /** Told when a thread is lost, whether it had a task or not. */
   on(event: 'lost', listener: () => void): unknown;

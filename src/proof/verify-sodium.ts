@@ -30,7 +30,8 @@ function loadSodium(): SignatureLibrary | null {
 }
 
 function wrap(native: SodiumNative): SignatureLibrary {
-  // Made once: the memory of a buffer that native code has seen is the system's, and costs a microsecond to get and give back.
+  // Made once: the memory of a buffer that native code has seen is the system's, and costs a microsecond to get and
+  // give back.
   const secretKey = new Uint8Array(64);
   const signature = new Uint8Array(64);
   const hash = new Uint8Array(64);
@@ -65,7 +66,10 @@ function wrap(native: SodiumNative): SignatureLibrary {
   };
 }
 
-/** RFC 8032, 7.1, test 1: the signature of the empty message, its k, the same with one bit of S turned, and the key of the seed. */
+/**
+ * RFC 8032, 7.1, test 1: the signature of the empty message, its k, the same with one bit of S turned, and the key of
+ * the seed.
+ */
 function answersRight(library: SignatureLibrary): boolean {
   const keyPair = {
     public: bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'),

@@ -81,7 +81,8 @@ export function changeIn(
     return misplaced(head, position, tail, 0) === '' && verify(hash, signature);
   };
   const lengths: number[] = [];
-  // The next write may not have ended, and have left something behind the frame: where that begins the frame says itself.
+  // The next write may not have ended, and have left something behind the frame: where that begins the frame says
+  // itself.
   const stated = frameBytesAt(tail, 0, torn.bytes);
   if (stated > 0) lengths.push(stated);
   // The frame may have ended with zeros, which look like the room behind it.
@@ -94,8 +95,9 @@ export function changeIn(
 }
 
 /**
- * Whether all that came to be of a frame that began at `start` may be the one byte that lies `behind` bytes further: its
- * first sector may have two bytes of it, or its last, and one of the two be zero. Of more, one alone is hardly ever seen.
+ * Whether all that came to be of a frame that began at `start` may be the one byte that lies `behind` bytes further:
+ * its first sector may have two bytes of it, or its last, and one of the two be zero. Of more, one alone is hardly ever
+ * seen.
  */
 function mayBeTorn(start: number, behind: number): boolean {
   const inFirst = SECTOR_BYTES - (start % SECTOR_BYTES);

@@ -1,10 +1,11 @@
 /**
- * What nearly every client says beside its signature, `{"moment":"2026-11-20T19:37:28.431Z","status":"created"}`, as one
- * number and back: an entry keeps the moment, and gives back the identical text.
+ * What nearly every client says beside its signature, `{"moment":"2026-11-20T19:37:28.431Z","status":"created"}`, as
+ * one number and back: an entry keeps the moment, and gives back the identical text.
  *
- * What always holds: `createdText(momentIn(text))` is `text`, to the last character, wherever `momentIn` finds a moment.
- * What is written otherwise (other members or another order, a day no calendar has, a leap second, a year of more than
- * four digits) has none, and is kept as text. Neither reads the time zone or the clock: the year 9999 is as good as now.
+ * What always holds: `createdText(momentIn(text))` is `text`, to the last character, wherever `momentIn` finds a
+ * moment. What is written otherwise (other members or another order, a day no calendar has, a leap second, a year of
+ * more than four digits) has none, and is kept as text. Neither reads the time zone or the clock: the year 9999 is as
+ * good as now.
  */
 const HEAD = '{"moment":"';
 const TAIL = 'Z","status":"created"}';

@@ -4,9 +4,9 @@
  *
  * Calls are synchronous where they only touch the page cache and asynchronous (`…Later`) where they wait
  * for the device: one synchronous write followed by one asynchronous sync was measured to be cheaper than
- * two asynchronous calls, and a write while no sync is in flight is a copy. To make a name, and to cut or close what was
- * written to, may wait for a device that hangs: while a server serves, that is asynchronous too. What always holds: a `…Later`
- * call reports exactly once and never before it returned; files are made with mode 0600, directories
+ * two asynchronous calls, and a write while no sync is in flight is a copy. To make a name, and to cut or close what
+ * was written to, may wait for a device that hangs: while a server serves, that is asynchronous too. What always holds:
+ * a `…Later` call reports exactly once and never before it returned; files are made with mode 0600, directories
  * with 0700; `read` and `write` may do less than asked, as the system calls may, so callers use `readAll`
  * and `writeAll`.
  */
@@ -24,7 +24,10 @@ export interface DiskFile {
   readonly path: string;
   /** Length in bytes. */
   size(): number;
-  /** Whether its name leads to it still: nobody moved, replaced or removed it. Leaves the file's times alone where it can. */
+  /**
+   * Whether its name leads to it still: nobody moved, replaced or removed it. Leaves the file's times alone where it
+   * can.
+   */
   isInPlace(): boolean;
   /** Reads into bytes[from, to) what lies at `position`; returns how many bytes, 0 at the end of the file. */
   read(bytes: Uint8Array, from: number, to: number, position: number): number;
@@ -331,14 +334,16 @@ export function freeBytes(path: string): number {
   return bavail * bsize;
 }
 
-/** Blocks go to the device as they are, and the call ends when it has them; of what is not Linux only some know both. */
+/**
+ * Blocks go to the device as they are, and the call ends when it has them; of what is not Linux only some know both.
+ */
 const SYNCED = fs.constants.O_RDWR | (fs.constants.O_DIRECT ?? 0) | (fs.constants.O_DSYNC ?? 0);
 const KNOWS_SYNCED = fs.constants.O_DIRECT !== undefined && fs.constants.O_DSYNC !== undefined;
 
 /**
- * File systems of which it was tried that such a write ends when the device has it, as statfs(2) tells them, and that this
- * machine alone changes. Others may take it and leave the sync out, and nobody says so: those that are the work of another
- * program (FUSE) do.
+ * File systems of which it was tried that such a write ends when the device has it, as statfs(2) tells them, and that
+ * this machine alone changes. Others may take it and leave the sync out, and nobody says so: those that are the work of
+ * another program (FUSE) do.
  */
 const LOCAL: readonly number[] = [
   0xef53, // ext2, ext3, ext4
@@ -473,7 +478,8 @@ export const realDisk: Disk = {
     for (; !fs.existsSync(there); there = dirname(there)) missing.unshift(there);
     if (missing.some(isMisread)) throw notUtf8(path);
     syncName(there);
-    // One after the other: Node's own way down tells ENOENT of a disk that is mounted read-only, and in /proc never ends.
+    // One after the other: Node's own way down tells ENOENT of a disk that is mounted read-only, and in /proc never
+    // ends.
     for (const made of missing.length > 0 ? missing : [path]) {
       makeDirectory(made);
       // Each new name must outlive a power cut: it lies in the directory above it.
@@ -496,8 +502,8 @@ export const realDisk: Disk = {
 };
 
 /**
- * Whether the name may be what Node made of another: it reads bytes that are not UTF-8 as this character, and would make a
- * directory of its own beside the one that was named, on whatever disk that is.
+ * Whether the name may be what Node made of another: it reads bytes that are not UTF-8 as this character, and would
+ * make a directory of its own beside the one that was named, on whatever disk that is.
  */
 function isMisread(path: string): boolean {
   return basename(path).includes('\uFFFD');

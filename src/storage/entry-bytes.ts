@@ -1,6 +1,6 @@
 /**
- * The bytes of an entry: how they are laid out, and what is asked of them where they lie, in the journal and in the record
- * heap, without an entry being made of them. codec.ts makes them of entries, and entries of them.
+ * The bytes of an entry: how they are laid out, and what is asked of them where they lie, in the journal and in the
+ * record heap, without an entry being made of them. codec.ts makes them of entries, and entries of them.
  *
  * An entry is one array. What is written now, version 3, has these elements in this order:
  *
@@ -14,22 +14,23 @@
  *     token:   exp
  *     delivery: row, seq, index, attempts, delivered (1) or not (0), detail
  *
- * with proof = [public | place, result, custom | nil | moment], and outcomes as outcomes.ts tells; strings as str; keys, hashes
- * and signatures as bin. Never more than 15 elements, so the array's header is one byte, the luid's another, and both
- * luid and handle are compared where they lie.
+ * with proof = [public | place, result, custom | nil | moment], and outcomes as outcomes.ts tells; strings as str;
+ * keys, hashes and signatures as bin. Never more than 15 elements, so the array's header is one byte, the luid's
+ * another, and both luid and handle are compared where they lie.
  *
  * Intents are many, and what follows from the rest of one is left out of it: of moments all but what they are after
- * another (an entry's after the second its luid counts, a proof's and an outcome's after the entry's); an intent's hash,
- * which is the SHA-256 of its data; a thread that is named after the intent itself (nil); and of what nearly all clients
- * say beside their signature all but its moment (customs.ts). A key that stands in the data which it signed is told by
- * its place there (keys-in-data.ts). The frame's hash covers data, so nothing is proven less.
+ * another (an entry's after the second its luid counts, a proof's and an outcome's after the entry's); an intent's
+ * hash, which is the SHA-256 of its data; a thread that is named after the intent itself (nil); and of what nearly all
+ * clients say beside their signature all but its moment (customs.ts). A key that stands in the data which it signed is
+ * told by its place there (keys-in-data.ts). The frame's hash covers data, so nothing is proven less.
  *
  * All versions are read for ever, and may lie in one journal and one heap: each entry says by its type of which it is.
  *
- * - Version 2, written until 0.2.0: type + 8. Its bytes are the same otherwise; its outcomes are early ones (core/entry.ts).
- * - Version 1, written until 0.1.0: type is the type itself, 1 to 8; all moments are milliseconds since 1970; an intent has
- *   its hash, before data, and always its thread; a proof has its key, and its custom is a text or nil; outcomes are
- *   whole, and early ones.
+ * - Version 2, written until 0.2.0: type + 8. Its bytes are the same otherwise; its outcomes are early ones
+ *   (core/entry.ts).
+ * - Version 1, written until 0.1.0: type is the type itself, 1 to 8; all moments are milliseconds since 1970; an intent
+ *   has its hash, before data, and always its thread; a proof has its key, and its custom is a text or nil; outcomes
+ *   are whole, and early ones.
  */
 import type { Names } from '../core/codec.ts';
 import { EntryType } from '../core/entry.ts';
@@ -61,7 +62,9 @@ export function typeIn(code: number): EntryType {
   return (((code - 1) % TYPES) + 1) as EntryType;
 }
 
-/** Moves `cursor.at` behind the entry there, and looks no closer. Throws CodecError where it does not end before `to`. */
+/**
+ * Moves `cursor.at` behind the entry there, and looks no closer. Throws CodecError where it does not end before `to`.
+ */
 export function passNext(bytes: Uint8Array, cursor: { at: number }, to: number): void {
   const reader = msgpack.open(bytes, cursor.at, to);
   msgpack.skip(reader);
@@ -161,7 +164,10 @@ export function datedSignatures(bytes: Uint8Array, from: number, to: number): re
   });
 }
 
-/** Where the signatures of an entry's proofs lie, as far as what is said beside them, which `passesCustom` reads, is wanted. */
+/**
+ * Where the signatures of an entry's proofs lie, as far as what is said beside them, which `passesCustom` reads, is
+ * wanted.
+ */
 function signaturesWhere(
   bytes: Uint8Array,
   from: number,

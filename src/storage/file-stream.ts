@@ -11,7 +11,10 @@ import { type DiskFile, syncLater, writeAllLater } from './disk.ts';
 import { crc } from './format.ts';
 import { PIECE_BYTES } from './snapshot-format.ts';
 
-/** Had the system all of a long file to bring there at its end, the journal's frames would wait behind hundreds of megabytes. */
+/**
+ * Had the system all of a long file to bring there at its end, the journal's frames would wait behind hundreds of
+ * megabytes.
+ */
 export const SYNC_BYTES = 2 * 1024 * 1024;
 
 export function gatheringBuffer(pieceBytes = PIECE_BYTES): Buffer {
@@ -30,8 +33,8 @@ export class FileStream {
   readonly #pieceBytes: number;
 
   /**
-   * `pieceBytes`: so much is gathered before it is written. `buffer`: where, of twice that, for whoever writes many files one
-   * after the other: fresh memory for each makes V8 collect all it has, some milliseconds each time.
+   * `pieceBytes`: so much is gathered before it is written. `buffer`: where, of twice that, for whoever writes many
+   * files one after the other: fresh memory for each makes V8 collect all it has, some milliseconds each time.
    */
   constructor(file: DiskFile, pieceBytes = PIECE_BYTES, buffer = gatheringBuffer(pieceBytes)) {
     this.#file = file;

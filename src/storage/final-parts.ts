@@ -36,7 +36,10 @@ export function rememberPart(path: string, row: PartRow, bytes: Uint8Array): voi
   remembered.set(bytes.buffer, { path, from: bytes.byteOffset, row });
 }
 
-/** The row of a part that has been written to a file of this directory, or read from one, whatever became of that; else null. */
+/**
+ * The row of a part that has been written to a file of this directory, or read from one, whatever became of that; else
+ * null.
+ */
 export function rememberedPart(directory: string, { name, bytes }: FinalPart): PartRow | null {
   const known = remembered.get(bytes.buffer);
   if (known === undefined || known.from !== bytes.byteOffset || known.row.bytes !== bytes.length) return null;

@@ -49,9 +49,9 @@
  * whole frame that does not continue the one before is damage anywhere. A fake frame cannot hide inside a real
  * one: the marks of a frame are not UTF-8, and no binary field is long enough to hold them.
  *
- * Versions differ in what lies in a frame, the entries (entry-bytes.ts), and in nothing else. Frames of versions 1 and 2 are
- * read for ever, and followed by those of version 3 wherever they end, in the same segment too. Of a version it does not
- * know a server reads nothing: it says so and stops, as damage, for it cannot tell what it would lose.
+ * Versions differ in what lies in a frame, the entries (entry-bytes.ts), and in nothing else. Frames of versions 1 and
+ * 2 are read for ever, and followed by those of version 3 wherever they end, in the same segment too. Of a version it
+ * does not know a server reads nothing: it says so and stops, as damage, for it cannot tell what it would lose.
  *
  * Frames are not padded to sectors: like SQLite's "powersafe overwrite" this rests on disks that, losing
  * power while they append to a sector, leave alone what was synced in it before.
@@ -281,8 +281,8 @@ export function readFrameHead(bytes: Buffer, from: number, to: number, head: Fra
 }
 
 /**
- * Whether the head of a frame lies at `from`, whatever has become of the rest of it: its marks, which nothing else has, and
- * numbers that agree. It is read into `head` then.
+ * Whether the head of a frame lies at `from`, whatever has become of the rest of it: its marks, which nothing else has,
+ * and numbers that agree. It is read into `head` then.
  */
 export function isFrameHead(bytes: Buffer, from: number, head: FrameHead): boolean {
   if (frameBytesAt(bytes, from, FRAME_BYTES_MAX) === 0) return false;

@@ -73,8 +73,8 @@ export class FrameChain {
   }
 
   /**
-   * The length of the frame bytes[from, …), once it is all there: then it is the next one, and the end is behind it. 0 where
-   * more of it has to come, or nothing but zeros is there. Throws where it is none of these books'.
+   * The length of the frame bytes[from, …), once it is all there: then it is the next one, and the end is behind it. 0
+   * where more of it has to come, or nothing but zeros is there. Throws where it is none of these books'.
    */
   take(bytes: Buffer, from: number): number {
     if (bytes.length - from < FRAME_HEAD_BYTES) return 0;

@@ -1,4 +1,7 @@
-/** A segment whose bytes come piece by piece: whether each frame in it is whole, by its CRC. Nothing of them is decoded or kept. */
+/**
+ * A segment whose bytes come piece by piece: whether each frame in it is whole, by its CRC. Nothing of them is decoded
+ * or kept.
+ */
 
 import {
   COUNT_END,

@@ -1,8 +1,8 @@
 /**
  * Frames looked through ahead of whoever applies them: while one thread decodes and applies the entries of a frame,
- * another compares the CRCs of the next ones, takes the digests of their entries, and notes the outlines of intents, with
- * the hashes of their names. It also touches the memory that the entries will be copied to, which the system only gives
- * then, a page at a time.
+ * another compares the CRCs of the next ones, takes the digests of their entries, and notes the outlines of intents,
+ * with the hashes of their names. It also touches the memory that the entries will be copied to, which the system only
+ * gives then, a page at a time.
  *
  * The first thread reads a segment into pieces of shared memory, as many whole frames as fit into each, and hands them
  * over in turns; the other walks through them. A journal is read by the first alone, so any Disk will do.
@@ -243,7 +243,9 @@ function piecesOf({ pieces }: FramesAheadData): Piece[] {
   }));
 }
 
-/** Where the last of the frames ends that bytes[0, count) seem to begin with; only what says their lengths is looked at. */
+/**
+ * Where the last of the frames ends that bytes[0, count) seem to begin with; only what says their lengths is looked at.
+ */
 function framesEnd(bytes: Buffer, count: number): number {
   let end = 0;
   while (count - end >= FRAME_HEAD_BYTES) {
@@ -283,7 +285,10 @@ interface RoomLeft {
 
 const PAGE_BYTES = 4096;
 
-/** Touches as much more memory as these bytes will need, as far as it was handed over, in messages that nobody waits for. */
+/**
+ * Touches as much more memory as these bytes will need, as far as it was handed over, in messages that nobody waits
+ * for.
+ */
 function touch(room: RoomLeft, bytes: number): void {
   const { words } = room;
   room.bytes += bytes;
@@ -306,7 +311,10 @@ function touch(room: RoomLeft, bytes: number): void {
   }
 }
 
-/** Notes the frames from the beginning of the piece up to one that is not whole. Returns how much memory they need, at most. */
+/**
+ * Notes the frames from the beginning of the piece up to one that is not whole. Returns how much memory they need, at
+ * most.
+ */
 function lookThroughPiece(piece: Piece, hashSeed: number | undefined): number {
   const { bytes, found } = piece;
   const end = found[0]!;

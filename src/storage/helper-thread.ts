@@ -1,4 +1,6 @@
-/** A thread that helps another, which does by itself what is not done for it: no start hangs on whether there is one. */
+/**
+ * A thread that helps another, which does by itself what is not done for it: no start hangs on whether there is one.
+ */
 import { Worker } from 'node:worker_threads';
 
 /** Keeps no process alive; null where the system gives no more threads (`ulimit -u`, a container's limit). */

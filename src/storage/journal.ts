@@ -7,9 +7,9 @@
  * returned, and with null only when the frame, and the name of a segment made for it, are on the device.
  * The next segment is begun by calls that report later: on a disk that hangs the frame waits, and nobody else does.
  * A failed write, sync or open is final: what reached the disk is unknown until it is read again, so
- * every later commit is refused with the same error and no sync is ever tried twice. So it is where others have removed,
- * replaced, cut or lengthened the segment, as who puts back a copy beside a running server does: what is written to the
- * file that is open would lie where no start finds it.
+ * every later commit is refused with the same error and no sync is ever tried twice. So it is where others have
+ * removed, replaced, cut or lengthened the segment, as who puts back a copy beside a running server does: what is
+ * written to the file that is open would lie where no start finds it.
  */
 import assert from 'node:assert/strict';
 import { basename, join } from 'node:path';
@@ -116,7 +116,9 @@ export interface EntryFormat {
 
 export const CURRENT_FORMAT: EntryFormat = { version: FORMAT_VERSION, encode };
 
-/** What a server reserves: room for some thousand intents; writing so much at once takes the device two milliseconds. */
+/**
+ * What a server reserves: room for some thousand intents; writing so much at once takes the device two milliseconds.
+ */
 export const RESERVE_BYTES = 1024 * 1024;
 
 /** The frame begins here in the buffer, so that a new segment's header fits before it into the same write. */
@@ -132,7 +134,9 @@ export class Journal {
   readonly #head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };
   #position: JournalPosition;
   #file: LogFile | null = null;
-  /** Of the file in use: up to here there are frames, and zeros from there to where it ends, if there is room for them. */
+  /**
+   * Of the file in use: up to here there are frames, and zeros from there to where it ends, if there is room for them.
+   */
   #fileBytes = 0;
   #reservedTo = 0;
   /** How long it was left. */
@@ -220,7 +224,9 @@ export class Journal {
     return this.#entries;
   }
 
-  /** Appends the entry to the frame under construction. Returns its bytes, a view that is good until the next `commit`. */
+  /**
+   * Appends the entry to the frame under construction. Returns its bytes, a view that is good until the next `commit`.
+   */
   add(entry: Entry): Uint8Array {
     assert(!this.#closed, 'the journal is closed');
     const from = this.#buffer.end;
@@ -272,8 +278,8 @@ export class Journal {
   }
 
   /**
-   * Throws LockLostError where others have removed or replaced the segment in use, or, while it is not being written to, cut
-   * or lengthened it. To be called by who does in the directory what rests on all that was committed.
+   * Throws LockLostError where others have removed or replaced the segment in use, or, while it is not being written
+   * to, cut or lengthened it. To be called by who does in the directory what rests on all that was committed.
    */
   mustBeAsLeft(): void {
     const file = this.#file;
@@ -283,9 +289,10 @@ export class Journal {
   }
 
   /**
-   * Begins the next segment before the one in use is full, and without a frame: what comes next goes there. One that has no
-   * frame yet is written again instead, for the next would have its name. `done` gets null when that is on the device, or
-   * what went wrong: then all goes on in the one that there is, if anything does. In turns with `commit`, between two frames.
+   * Begins the next segment before the one in use is full, and without a frame: what comes next goes there. One that
+   * has no frame yet is written again instead, for the next would have its name. `done` gets null when that is on the
+   * device, or what went wrong: then all goes on in the one that there is, if anything does. In turns with `commit`,
+   * between two frames.
    */
   beginSegment(done: Done): void {
     assert(!this.#committing, 'one commit at a time');
@@ -312,7 +319,8 @@ export class Journal {
       this.#expectAsLeft(before);
       this.#expectInPlace(before);
     } catch (error) {
-      // A disk that does not tell has taken nothing away, and the memory that is to be saved would go with the next write.
+      // A disk that does not tell has taken nothing away, and the memory that is to be saved would go with the next
+      // write.
       unlessDisks(error as Error);
       return error as Error;
     }
@@ -330,7 +338,8 @@ export class Journal {
     const name = segmentName(seq + 1);
     const next = await this.#createBeside(join(this.#directory, name), header);
     if (next instanceof Error) return next;
-    // All of the one before is on the device, and zeros behind it say nothing: a disk that fails now has failed in nothing.
+    // All of the one before is on the device, and zeros behind it say nothing: a disk that fails now has failed in
+    // nothing.
     await this.#dropReserve(before).catch(unlessDisks);
     await closeLater(before).catch(unlessDisks);
     this.#file = next;
@@ -341,7 +350,9 @@ export class Journal {
     return null;
   }
 
-  /** A file with these bytes, durably; or why there is none, for then the one in use goes on. Rejects where it stays. */
+  /**
+   * A file with these bytes, durably; or why there is none, for then the one in use goes on. Rejects where it stays.
+   */
   async #createBeside(path: string, bytes: Uint8Array): Promise<LogFile | Error> {
     let file: LogFile | null = null;
     try {
@@ -361,7 +372,10 @@ export class Journal {
     }
   }
 
-  /** Whether the next frame goes into the file in use; into one without a frame in any case, for the next would have its name. */
+  /**
+   * Whether the next frame goes into the file in use; into one without a frame in any case, for the next would have its
+   * name.
+   */
   get #hasRoom(): boolean {
     return this.#fileBytes === SEGMENT_HEADER_BYTES || this.#fileBytes < this.#options.segmentBytesMax;
   }
@@ -454,7 +468,9 @@ export class Journal {
     this.#write(this.#file, frame, 0);
   }
 
-  /** Has the file made longer by zeros, for the frame that ends at `end` and the ones to come; they are synced with it. */
+  /**
+   * Has the file made longer by zeros, for the frame that ends at `end` and the ones to come; they are synced with it.
+   */
   #reserve(file: LogFile, end: number): void {
     const { reserveBytes = 0, segmentBytesMax } = this.#options;
     const bytes = Math.min(reserveBytes, segmentBytesMax - end);

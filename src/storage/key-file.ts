@@ -108,8 +108,8 @@ export function writeKeyFile(disk: Disk, directory: string, bytes: Uint8Array, i
 }
 
 /**
- * Says that group or others may do anything with the secret in this file (of root's, anything but read it as its group), and
- * what helps; null where they may not.
+ * Says that group or others may do anything with the secret in this file (of root's, anything but read it as its
+ * group), and what helps; null where they may not.
  */
 export function openToOthers(disk: Disk, path: string): string | null {
   const { mode, isRoots } = disk.rights(path);

@@ -2,8 +2,9 @@
  * Keys that stand in the data they signed. Who makes a record mostly names the own key in its access rules, in base64;
  * then an entry (entry-bytes.ts) tells that key by its place there, instead of a second time.
  *
- * What always holds: `keyAt(data, placeOf(data, key))` is `key`, byte for byte, wherever `placeOf` finds one. Places are
- * counted in UTF-16 units. Looking for a key takes no longer in long data than in short: there it is not looked for.
+ * What always holds: `keyAt(data, placeOf(data, key))` is `key`, byte for byte, wherever `placeOf` finds one. Places
+ * are counted in UTF-16 units. Looking for a key takes no longer in long data than in short: there it is not looked
+ * for.
  */
 import { base64DigitAt as digitAt } from '../core/bytes.ts';
 
@@ -57,7 +58,10 @@ export function keyAt(data: string, place: number): Uint8Array | null {
   return key;
 }
 
-/** The 24 bits of four characters; of the last four, which are the key's last two bytes, 16 and zeros. Below 0 where they are none. */
+/**
+ * The 24 bits of four characters; of the last four, which are the key's last two bytes, 16 and zeros. Below 0 where
+ * they are none.
+ */
 function bitsAt(data: string, at: number, byte: number): number {
   const high = (digitAt(data, at) << 18) | (digitAt(data, at + 1) << 12) | (digitAt(data, at + 2) << 6);
   return byte + 2 < KEY_BYTES ? high | digitAt(data, at + 3) : high;

@@ -1,10 +1,10 @@
 /**
- * Where the books ended when a server last stopped on them, in a file beside them. Segments alone cannot tell that their
- * newest end is gone or spoilt: a crash leaves such ones too. A stop does not, so after one that is damage.
+ * Where the books ended when a server last stopped on them, in a file beside them. Segments alone cannot tell that
+ * their newest end is gone or spoilt: a crash leaves such ones too. A stop does not, so after one that is damage.
  *
- * The file is JSON, {chain, seq, signature}: the last entry, the hash of the last frame in hex, and the server's signature
- * of the SHA-256 of `{"chain":"…","seq":…}`, base64. It goes on being true as the journal grows, so a crash after the next
- * start need not touch it. It is no proof: who has the files may take it away. GET /v2/head gives one.
+ * The file is JSON, {chain, seq, signature}: the last entry, the hash of the last frame in hex, and the server's
+ * signature of the SHA-256 of `{"chain":"…","seq":…}`, base64. It goes on being true as the journal grows, so a crash
+ * after the next start need not touch it. It is no proof: who has the files may take it away. GET /v2/head gives one.
  */
 import { join } from 'node:path';
 import { hex } from '../core/bytes.ts';

@@ -9,8 +9,8 @@
  * not go back. Whoever looked long ago, and makes a number that is free again since, finds a higher one when it
  * looks once more, and has not won. Only one that cannot take the earlier locks away gives its own number back.
  *
- * A copy of the directory has the lock file too, under another path and of another identity: that holds nothing. Nor does
- * one that was put in the directory's place: what is written to files that are open would not be in it.
+ * A copy of the directory has the lock file too, under another path and of another identity: that holds nothing. Nor
+ * does one that was put in the directory's place: what is written to files that are open would not be in it.
  *
  * Processes in another pid namespace (another container on the same volume) cannot be seen: they look dead, and whoever
  * comes later takes the lock from them. They see that their file is gone, and write no more (held-disk.ts).
@@ -77,7 +77,10 @@ interface LockOptions {
   isRunning?(pid: number): boolean;
 }
 
-/** What a lock file says. `boot` is '' where there is no /proc, and `start` then a word that each process makes for itself. */
+/**
+ * What a lock file says. `boot` is '' where there is no /proc, and `start` then a word that each process makes for
+ * itself.
+ */
 interface Holder {
   pid: number;
   start: string;
@@ -121,8 +124,8 @@ function offerOnce(disk: Disk, directory: string, holder: Holder, isRunning: (ho
 }
 
 /**
- * Takes away offers that were left there: their process was ended, or the device failed, before they could go. Of one that
- * says nothing (yet) nobody can tell whether its start is under way: it stays.
+ * Takes away offers that were left there: their process was ended, or the device failed, before they could go. Of one
+ * that says nothing (yet) nobody can tell whether its start is under way: it stays.
  */
 function removeLeft(disk: Disk, directory: string, isRunning: (holder: Holder) => boolean): void {
   for (const name of disk.readdir(directory).filter((name) => OFFER_NAME.test(name))) {
@@ -240,8 +243,8 @@ function writeOffer(disk: Disk, directory: string, holder: Holder): string {
 }
 
 /**
- * Who a lock file names; null where it was let go or taken, where its text was lost in a power cut that ended its holder
- * too, or where it was copied with its directory. Of two names of one directory, a mount say, the file is one.
+ * Who a lock file names; null where it was let go or taken, where its text was lost in a power cut that ended its
+ * holder too, or where it was copied with its directory. Of two names of one directory, a mount say, the file is one.
  */
 function readHolder(disk: Disk, directory: string, name: string): Holder | null {
   const path = join(directory, name);

@@ -4,8 +4,8 @@
  * Past the page cache, where the system lets us (O_DIRECT with O_DSYNC, open(2)): what is written waits in a stage of
  * whole blocks until it is synced, and then one call hands the blocks to the device and comes back when it has them.
  * That is one trip to another thread in place of a copy into the page cache and a sync, the kernel finds no pages for
- * what nobody reads again, nor makes the first thread wait where it has too many to write, and an error of the device is
- * told by the very write that met it. Elsewhere by way of the page cache.
+ * what nobody reads again, nor makes the first thread wait where it has too many to write, and an error of the device
+ * is told by the very write that met it. Elsewhere by way of the page cache.
  *
  * What always holds: behind the last byte written there are zeros at most; a block that is written again is the same up
  * to what is new; nothing is written by way of the page cache as long as the device takes blocks past it.
@@ -36,11 +36,13 @@ export interface LogFile {
   endsAt(size: number): boolean;
   /** Whether its name leads to it still: nobody moved, replaced or removed it. */
   isInPlace(): boolean;
-  /** Appends bytes[from, to). `position` is where the write before ended, or, for the first, where the log is to go on. */
+  /**
+   * Appends bytes[from, to). `position` is where the write before ended, or, for the first, where the log is to go on.
+   */
   write(bytes: Uint8Array, from: number, to: number, position: number): void;
   /**
-   * Room in the file for what comes after the write that is next: zeros up to `length`, or somewhat further, synced with
-   * it. Where the disk has no room for them the file goes on without.
+   * Room in the file for what comes after the write that is next: zeros up to `length`, or somewhat further, synced
+   * with it. Where the disk has no room for them the file goes on without.
    */
   reserve(length: number): void;
   truncateLater(size: number, done: Done): void;
@@ -217,8 +219,8 @@ class StagedLog implements LogFile {
   }
 
   /**
-   * Where blocks came to the file's end, has the system read that again: `endsAt`, which is asked by the first thread, would
-   * wait for the device, and everybody with it where that hangs.
+   * Where blocks came to the file's end, has the system read that again: `endsAt`, which is asked by the first thread,
+   * would wait for the device, and everybody with it where that hangs.
    */
   #readEnd(to: number, end: Done): void {
     if (to < this.#length) return end(null);

@@ -1,7 +1,7 @@
 /**
- * What a journal has behind its last whole frame, brought to an end: a torn tail, which a server has never acknowledged, is
- * cut; where only one byte has changed, its CRC tells which and the server's signature what it was, and it is put back
- * (changed-byte.ts). Either is told. The segment that is the last one then is these books' alone.
+ * What a journal has behind its last whole frame, brought to an end: a torn tail, which a server has never
+ * acknowledged, is cut; where only one byte has changed, its CRC tells which and the server's signature what it was,
+ * and it is put back (changed-byte.ts). Either is told. The segment that is the last one then is these books' alone.
  */
 import { changeIn, putBack } from './changed-byte.ts';
 import type { Disk } from './disk.ts';
@@ -16,14 +16,19 @@ export const NOT_PUT_BACK = 'a byte that cannot be put back';
 interface Mended {
   /** For the operator, each a sentence or more. */
   notes: string[];
-  /** The byte that was put back, with which there may be another frame: the journal is to be read again. Null where it was cut. */
+  /**
+   * The byte that was put back, with which there may be another frame: the journal is to be read again. Null where it
+   * was cut.
+   */
   byte: number | null;
 }
 
 /** What a torn tail of a server's own books is. */
 const NEVER_ACKNOWLEDGED = 'a write that was never acknowledged';
 
-/** Mends what stands behind `position`, durably. `tail`: what is said of one that is cut, where it is no server's own. */
+/**
+ * Mends what stands behind `position`, durably. `tail`: what is said of one that is cut, where it is no server's own.
+ */
 export function mendEnd(
   disk: Disk,
   directory: string,

@@ -66,7 +66,8 @@ export function writeBinary(bytes: Buffer, at: number, value: Uint8Array, length
 
 export function writeNumbers(bytes: Buffer, start: number, values: readonly number[]): number {
   let at = writeArrayHead(bytes, start, values.length);
-  // Not with an iterator: lists of small integers and of doubles both come by, and V8 would make an object for each step.
+  // Not with an iterator: lists of small integers and of doubles both come by, and V8 would make an object for each
+  // step.
   for (let index = 0; index < values.length; index++) at = writeNumber(bytes, at, values[index]!);
   return at;
 }

@@ -5,8 +5,8 @@
  *     links = [legs, marks, numbers of forwards, their targets, routed, through, failId, leg + 1]
  *     leg = [side, bridge, wallet, symbol, amount, claims …]
  *
- * with postings and limits flat as in core/entry.ts. Most intents come to their end alone and at once; of those with the
- * steps prepared, committed, completed and nothing else to tell there is from version 2 on only
+ * with postings and limits flat as in core/entry.ts. Most intents come to their end alone and at once; of those with
+ * the steps prepared, committed, completed and nothing else to tell there is from version 2 on only
  *
  *     [moment, postings]
  *
@@ -14,8 +14,8 @@
  *
  *     [moment, wallet, symbol, change, other wallet]
  *
- * From version 2 on moments are told as the milliseconds after that of the entry. Outcomes of versions 1 and 2 are early
- * ones (core/entry.ts).
+ * From version 2 on moments are told as the milliseconds after that of the entry. Outcomes of versions 1 and 2 are
+ * early ones (core/entry.ts).
  */
 import { INTENT_STATUSES, type IntentStatus, type Leg, type Links, type Outcome, Side } from '../core/entry.ts';
 import * as msgpack from './msgpack.ts';

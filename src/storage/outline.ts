@@ -2,8 +2,9 @@
  * Reads an intent's outline, and the little that is asked of most other records, out of their data where that lies as
  * canonical JSON (proof/canon.ts), passing over all other members byte by byte: no text is made of them, and no object.
  *
- * An intent's in two steps. The first notes in words where the parts of the outline lie; it may be done ahead by another
- * thread (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same bytes.
+ * An intent's in two steps. The first notes in words where the parts of the outline lie; it may be done ahead by
+ * another thread (frames-ahead.ts), since words can be shared. The second makes the outline of the note and the same
+ * bytes.
  *
  * It rests on what canonical JSON is: no white space, members of an object sorted by name, no name twice, names in
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
@@ -23,10 +24,10 @@ const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 
 /**
- * A note: where the next one begins, where the data begins, whether there are access rules, the schema, whether names are
- * hashed, the hashes of luid and handle; then the claims: action, amount as a float 64 in two words, source, target,
- * wallet. Texts are told by where they begin and end, without their quotes, both 0 where there is none; behind those of
- * source, target and wallet stand their hashes.
+ * A note: where the next one begins, where the data begins, whether there are access rules, the schema, whether names
+ * are hashed, the hashes of luid and handle; then the claims: action, amount as a float 64 in two words, source,
+ * target, wallet. Texts are told by where they begin and end, without their quotes, both 0 where there is none; behind
+ * those of source, target and wallet stand their hashes.
  */
 const NEXT = 0;
 const DATA = 1;
@@ -46,7 +47,9 @@ const HASH = 2;
 /** Where the member lies that names a wallet. */
 const MEMBERS = { source: SOURCE, target: TARGET, wallet: WALLET } as const;
 
-/** Notes of the intents in some bytes, in their order, from `at` to `end`; not of every intent, where room was short. */
+/**
+ * Notes of the intents in some bytes, in their order, from `at` to `end`; not of every intent, where room was short.
+ */
 export interface OutlineNotes {
   readonly words: Int32Array;
   readonly end: number;
@@ -69,7 +72,9 @@ export function readIntentOutline(bytes: Buffer, from: number, to: number, notes
 
 // ---------------------------------------------------------------- the first step
 
-/** Notes the outline of the data at bytes[from, to) in the words from `at` on. Where the next note goes, or 0: no room. */
+/**
+ * Notes the outline of the data at bytes[from, to) in the words from `at` on. Where the next note goes, or 0: no room.
+ */
 export function noteOutline(bytes: Buffer, from: number, to: number, words: Int32Array, at: number): number {
   if (to - from < 2 || bytes[from] !== OBJECT || bytes[to - 1] !== OBJECT_END) throw misfit(from);
   if (at + CLAIMS > words.length) return 0;
@@ -108,7 +113,10 @@ interface Span {
   to: number;
 }
 
-/** Adds to the note at `at` the hashes of its names, and of the luid and handle, which lie in the same bytes as they are. */
+/**
+ * Adds to the note at `at` the hashes of its names, and of the luid and handle, which lie in the same bytes as they
+ * are.
+ */
 export function noteHashes(bytes: Buffer, words: Int32Array, at: number, seed: number, luid: Span, handle: Span): void {
   words[at + IS_HASHED] = 1;
   words[at + LUID_HASH] = hashAt(bytes, luid.from, luid.to, seed, textAt);
@@ -218,9 +226,9 @@ function numberAt(bytes: Buffer, from: number, to: number): number {
 }
 
 /**
- * Where the text begins that is the last member of the object at bytes[from, to), where it has this name and no escapes; 0
- * where it is not so, whatever else there is. Within a text a quote has a backslash before it, so that one without is
- * where a text begins or ends, and after the last of these only the object itself ends.
+ * Where the text begins that is the last member of the object at bytes[from, to), where it has this name and no
+ * escapes; 0 where it is not so, whatever else there is. Within a text a quote has a backslash before it, so that one
+ * without is where a text begins or ends, and after the last of these only the object itself ends.
  */
 function lastText(bytes: Buffer, from: number, to: number, name: string): number {
   const end = to - 2;
@@ -349,7 +357,9 @@ function readText(bytes: Buffer, from: number, to: number): string {
 const SOMETHING: readonly unknown[] = [null];
 const NOTHING: readonly unknown[] = [];
 
-/** What applying asks of a new record's data (core/outline.ts), which lies at bytes[from, to); the rest is passed over. */
+/**
+ * What applying asks of a new record's data (core/outline.ts), which lies at bytes[from, to); the rest is passed over.
+ */
 export function readAsked(bytes: Buffer, from: number, to: number): Record<string, unknown> {
   if (to - from < 2 || bytes[from] !== OBJECT) throw misfit(from);
   const asked: Record<string, unknown> = {};

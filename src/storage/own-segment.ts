@@ -13,8 +13,8 @@ const TEMPORARY_NAME = 'own-segment.tmp';
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Makes the last segment a file of these books alone, before it is read to go on from, or written to. What to tell; null
- * where it was.
+ * Makes the last segment a file of these books alone, before it is read to go on from, or written to. What to tell;
+ * null where it was.
  */
 export function ownLastSegment(disk: Disk, directory: string): string | null {
   const temporary = join(directory, TEMPORARY_NAME);

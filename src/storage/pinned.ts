@@ -3,9 +3,9 @@
  * anything is read, so nothing that is removed meanwhile goes missing, and each keeps the length it had.
  *
  * What always holds: nothing can be written through it: every call that would change a byte throws. Snapshots, and the
- * note of the end, are opened before segments are looked for, so the journal reaches at least as far as any of them; no segment is missing
- * between two others. What comes to lie in the zeros behind the journal's end is not seen: whoever reads them, and then
- * the frames behind them that were written meanwhile, would take the gap for damage.
+ * note of the end, are opened before segments are looked for, so the journal reaches at least as far as any of them; no
+ * segment is missing between two others. What comes to lie in the zeros behind the journal's end is not seen: whoever
+ * reads them, and then the frames behind them that were written meanwhile, would take the gap for damage.
  */
 import { basename, join } from 'node:path';
 import { type Disk, type DiskFile, readAll } from './disk.ts';
@@ -24,7 +24,10 @@ export interface Pinned extends Disk {
 /** A server may remove what it no longer needs while we look; more often than this it is not chance. */
 const ATTEMPTS_MAX = 10;
 
-/** Opens snapshots, parts and segments of the directory, and what is noted of their end. Throws where there are no books, and what the disk throws. */
+/**
+ * Opens snapshots, parts and segments of the directory, and what is noted of their end. Throws where there are no
+ * books, and what the disk throws.
+ */
 export function pin(disk: Disk, directory: string): Pinned {
   for (let attempt = 1; ; attempt++) {
     const files = tryPin(disk, directory);

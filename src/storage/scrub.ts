@@ -1,15 +1,15 @@
 /**
- * Scrubbing: what lies on the disk and is read by a start alone is read again while the server runs. Bytes of a device change
- * without a word, and of a final part there is one file, which every later snapshot names: where it changed, no snapshot
- * could be loaded, and what the journal held before them is gone. While the server runs its memory has the same bytes, so a
- * file that has changed is written anew from there; and where the journal has, a snapshot is taken that does without. What a
- * start would only fall back on is told of, and counts no more: the next snapshot makes up for it. (Schwarz et al., "Disk
- * Scrubbing in Large Archival Storage Systems", 2004.)
+ * Scrubbing: what lies on the disk and is read by a start alone is read again while the server runs. Bytes of a device
+ * change without a word, and of a final part there is one file, which every later snapshot names: where it changed, no
+ * snapshot could be loaded, and what the journal held before them is gone. While the server runs its memory has the
+ * same bytes, so a file that has changed is written anew from there; and where the journal has, a snapshot is taken
+ * that does without. What a start would only fall back on is told of, and counts no more: the next snapshot makes up
+ * for it. (Schwarz et al., "Disk Scrubbing in Large Archival Storage Systems", 2004.)
  *
  * What always holds: nothing is replaced but by bytes with the hash that the signed snapshot names; of memory that has
- * other ones by now nothing is written, and nobody is to be answered from it; files are read past the page cache where the
- * disk has a way to do that, for what was written lies there as it was, whatever the device makes of it; nothing is written
- * here while a snapshot is.
+ * other ones by now nothing is written, and nobody is to be answered from it; files are read past the page cache where
+ * the disk has a way to do that, for what was written lies there as it was, whatever the device makes of it; nothing is
+ * written here while a snapshot is.
  */
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
@@ -44,7 +44,10 @@ export interface ScrubOptions {
   newest(): string | null;
   /** The final parts that there are in memory. */
   finals(): readonly FinalPart[];
-  /** Called after each piece with its share of all there is to read; it goes on when that resolves. Of a round they add up to 1. */
+  /**
+   * Called after each piece with its share of all there is to read; it goes on when that resolves. Of a round they add
+   * up to 1.
+   */
   rest(share: number): Promise<void>;
   /** Something changed on the disk: what, and what is done about it. */
   tell(what: string): void;
@@ -60,7 +63,9 @@ export interface ScrubOptions {
   counts(file: string): boolean;
   /** This snapshot, before the newest, has changed: it counts no more. */
   lose(name: string): void;
-  /** A segment before those that a start would read has changed: nothing counts that needs entries up to this one of it. */
+  /**
+   * A segment before those that a start would read has changed: nothing counts that needs entries up to this one of it.
+   */
   breakUpTo(seq: number): void;
 }
 
@@ -94,7 +99,10 @@ interface Segment {
 }
 
 export class Scrub {
-  /** Bytes of files read again since the start, how often one was found to have changed, and files that were written anew. */
+  /**
+   * Bytes of files read again since the start, how often one was found to have changed, and files that were written
+   * anew.
+   */
   readonly stats = { bytes: 0, changed: 0, mended: 0 };
   readonly #options: ScrubOptions;
   /** Past the page cache whole pages are read into whole pages. */
@@ -112,9 +120,9 @@ export class Scrub {
   }
 
   /**
-   * Goes once through the newest snapshot and all parts that have a file, through the memory of these and the journal, and
-   * through what a start would fall back on; returns how many bytes that were. Rejects with MemoryChangedError, and where the
-   * books are another server's by now.
+   * Goes once through the newest snapshot and all parts that have a file, through the memory of these and the journal,
+   * and through what a start would fall back on; returns how many bytes that were. Rejects with MemoryChangedError, and
+   * where the books are another server's by now.
    */
   async round(): Promise<number> {
     const { directory, newest, finals } = this.#options;
@@ -185,7 +193,10 @@ export class Scrub {
     }
   }
 
-  /** Whether the snapshot of this name is the one that was looked at: one of the same entry may have been taken since, in its place. */
+  /**
+   * Whether the snapshot of this name is the one that was looked at: one of the same entry may have been taken since,
+   * in its place.
+   */
   async #isStill(name: string, { hash }: Looked): Promise<boolean> {
     let isGone = false;
     const now = await this.#readSnapshot(name, () => {
@@ -204,7 +215,10 @@ export class Scrub {
     renew(name);
   }
 
-  /** Whether this one, known to have changed, has gone for the next, which is there and not yet done with what it makes superfluous. */
+  /**
+   * Whether this one, known to have changed, has gone for the next, which is there and not yet done with what it makes
+   * superfluous.
+   */
   #isReplaced(name: string): boolean {
     const { disk, directory, counts } = this.#options;
     try {
@@ -414,7 +428,10 @@ export class Scrub {
     }
   }
 
-  /** What an error says of a file; null where it says nothing against it. Throws what is neither the disk's nor the file's. */
+  /**
+   * What an error says of a file; null where it says nothing against it. Throws what is neither the disk's nor the
+   * file's.
+   */
   #faultIn(error: unknown, path: string): string | null {
     const code = errorCode(error);
     if (!(error instanceof SnapshotError) && code === '') throw error;
@@ -452,8 +469,9 @@ const NOT_ALLOWED = ['EACCES', 'EPERM'];
 const NOT_PAST_THE_CACHE = ['EINVAL', 'EACCES', 'EPERM', 'EROFS'];
 
 /**
- * Fills the piece with what the device has from this place on, where the disk has a way to ask for that; returns how many
- * bytes the file had. Nobody holds it open through a rest: a snapshot that is removed meanwhile is to give back its room.
+ * Fills the piece with what the device has from this place on, where the disk has a way to ask for that; returns how
+ * many bytes the file had. Nobody holds it open through a rest: a snapshot that is removed meanwhile is to give back
+ * its room.
  */
 async function readPast(disk: Disk, path: string, piece: Uint8Array, position: number): Promise<number> {
   try {

@@ -7,9 +7,9 @@ import { isBooksName } from './snapshot-format.ts';
 import { errorCode } from './system-error.ts';
 
 /**
- * What an operator has to know to do something about damage: signed with another key; one byte that a start puts back; of a
- * format that only a newer server knows; the end, or the beginning, is not there, or what was noted of the end. Most is
- * none of these.
+ * What an operator has to know to do something about damage: signed with another key; one byte that a start puts back;
+ * of a format that only a newer server knows; the end, or the beginning, is not there, or what was noted of the end.
+ * Most is none of these.
  */
 export type DamageKind = 'unsigned' | 'one-byte' | 'newer' | 'no-end' | 'no-beginning' | 'no-note' | 'other';
 
@@ -45,8 +45,8 @@ export function listSegments(disk: Disk, directory: string): SegmentFile[] {
 
 /**
  * Where the segment with this entry begins, or the first one there is, where that is later: after which entry, and with
- * which chain, as its header says and its first frame will have to confirm. The moment is not known. JOURNAL_START where
- * there is no segment.
+ * which chain, as its header says and its first frame will have to confirm. The moment is not known. JOURNAL_START
+ * where there is no segment.
  */
 export function journalStart(disk: Disk, directory: string, seq = 1): JournalPosition {
   const segments = listSegments(disk, directory);
@@ -99,7 +99,10 @@ export function neededSegments(disk: Disk, directory: string, after: JournalPosi
   return segments.slice(isNextEnough ? from + 1 : Math.max(from, 0));
 }
 
-/** A crash may have left a name, and no header: then the journal ends in the segment before. So it may where the disk does not tell. */
+/**
+ * A crash may have left a name, and no header: then the journal ends in the segment before. So it may where the disk
+ * does not tell.
+ */
 function isBegun(disk: Disk, path: string): boolean {
   try {
     return withFile(disk, path, 'read', headerOf) !== null;
@@ -109,7 +112,9 @@ function isBegun(disk: Disk, path: string): boolean {
   }
 }
 
-/** Throws where a copy of books was cut off in its first file, a segment or a snapshot: that is no place for new ones. */
+/**
+ * Throws where a copy of books was cut off in its first file, a segment or a snapshot: that is no place for new ones.
+ */
 export function refuseHalfCopy(disk: Disk, directory: string): void {
   const isHalf = (name: string) => name.endsWith(TEMPORARY) && isBooksName(name.slice(0, -TEMPORARY.length));
   const half = namesIn(disk, directory).find(isHalf);

@@ -1,7 +1,7 @@
 /**
- * Books are only as safe as all that a start read of them. Whoever put them there, a restored backup (`cp`, `tar`) or a server
- * that did not wait for the disk, may have left them in the page cache: what is acknowledged from now on would be synced, and
- * a power cut would take what it stands on.
+ * Books are only as safe as all that a start read of them. Whoever put them there, a restored backup (`cp`, `tar`) or a
+ * server that did not wait for the disk, may have left them in the page cache: what is acknowledged from now on would
+ * be synced, and a power cut would take what it stands on.
  */
 import { join } from 'node:path';
 import type { Disk, DiskFile } from './disk.ts';
@@ -30,7 +30,10 @@ export function settleBooks(disk: Disk, directory: string): void {
   disk.syncDirectory(directory);
 }
 
-/** The key, too: without it nothing goes on. And without the note of where they end, what is gone of that would go unnoticed. */
+/**
+ * The key, too: without it nothing goes on. And without the note of where they end, what is gone of that would go
+ * unnoticed.
+ */
 function isStoodOn(name: string): boolean {
   return isBooksName(name) || isPartName(name) || name === KEY_FILE || name === END_FILE;
 }

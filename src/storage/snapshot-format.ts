@@ -8,8 +8,9 @@
  * `snapshot-<seq, 20 digits>.ays`, numbers big-endian:
  *
  *      8  magic 'AYNISNAP'
- *      4  format version, 5 (in 4 the index of balances has no seed, core/balances.ts; in an earlier one, n, there are only
- *         entries of format n and those before, entry-bytes.ts, and `extra` has what has parts of its own now, core/dump.ts)
+ *      4  format version, 5 (in 4 the index of balances has no seed, core/balances.ts; in an earlier one, n, there are
+ *         only entries of format n and those before, entry-bytes.ts, and `extra` has what has parts of its own now,
+ *         core/dump.ts)
  *      …  the bytes of the parts that are not final, one after the other, without gaps
  *      n  manifest, one MessagePack map: seq, chain, moment, extra, parts (rows of name, final, bytes, CRC-32,
  *         SHA-256 | nil), the parts in the order they were given
@@ -37,7 +38,10 @@ export const SNAPSHOT_HEADER_BYTES = 12;
 export const FOOT_BYTES = 8 + HASH_BYTES + SIGNATURE_BYTES + 4;
 /** A manifest has a row for each part, and with `extra` what the state keeps outside its parts. */
 export const MANIFEST_BYTES_MAX = 1024 * 1024 * 1024;
-/** What Node gives as one buffer: a part is read into one. The slots of a table with some 300 million entries are as long. */
+/**
+ * What Node gives as one buffer: a part is read into one. The slots of a table with some 300 million entries are as
+ * long.
+ */
 export const PART_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 /** Read, written and hashed in pieces of this size, so that the event loop comes round in between. */
 export const PIECE_BYTES = 256 * 1024;

@@ -4,8 +4,8 @@
  *
  * What always holds: nothing whole goes unless two snapshots stand with their parts; snapshots go durably before their
  * parts, so that no power cut leaves one that misses one; segments go from the oldest on, each durably before the next,
- * so that none leaves a gap between two. What another key has signed is not ours to remove: it may be all that is left of
- * other books, so such a snapshot stays, and while it is there so does every part.
+ * so that none leaves a gap between two. What another key has signed is not ours to remove: it may be all that is left
+ * of other books, so such a snapshot stays, and while it is there so does every part.
  */
 import { join } from 'node:path';
 import { Breaks } from './breaks.ts';
@@ -79,7 +79,9 @@ export async function pruneSnapshots(
   return removed;
 }
 
-/** Takes a file away; false where it is a directory: that is nothing of these books, though it has the name of what is. */
+/**
+ * Takes a file away; false where it is a directory: that is nothing of these books, though it has the name of what is.
+ */
 async function isRemoved(disk: Disk, path: string): Promise<boolean> {
   try {
     await unlinkLater(disk, path);
@@ -134,7 +136,9 @@ async function mayBeOthers(disk: Disk, path: string, verify: VerifyHash): Promis
   }
 }
 
-/** As a running server may read it: it may have been written long ago, and everybody would wait for a disk that hangs. */
+/**
+ * As a running server may read it: it may have been written long ago, and everybody would wait for a disk that hangs.
+ */
 async function manifestOf(disk: Disk, path: string, verify: VerifyHash): Promise<Manifest> {
   const file = disk.open(path, 'read');
   try {

@@ -2,13 +2,13 @@
  * Finds the newest snapshot that is whole, and has it loaded. One that is not is passed over with the reason:
  * the one before it and the journal lead to the same state.
  *
- * Parts that are not final are read twice: all of them for the hash, a piece at a time, and then each when it is asked for,
- * into memory that they share. Kept from the first time they would be there twice, as they were read and where they go to:
- * a start would take much more memory than the server that took the snapshot.
+ * Parts that are not final are read twice: all of them for the hash, a piece at a time, and then each when it is asked
+ * for, into memory that they share. Kept from the first time they would be there twice, as they were read and where
+ * they go to: a start would take much more memory than the server that took the snapshot.
  *
  * What always holds: a snapshot is handed on only when every byte of it and of its parts was read and fits
- * its hashes, and the hash carries the server's signature; what it says of other files is believed when its own file fits.
- * What a part is loaded from is what was hashed.
+ * its hashes, and the hash carries the server's signature; what it says of other files is believed when its own file
+ * fits. What a part is loaded from is what was hashed.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
@@ -178,7 +178,9 @@ export async function readFootAhead(file: DiskFile): Promise<Buffer | null> {
   return foot;
 }
 
-/** Throws SnapshotError where the foot of a snapshot is not one that this server has signed, and what the disk throws. */
+/**
+ * Throws SnapshotError where the foot of a snapshot is not one that this server has signed, and what the disk throws.
+ */
 export async function checkFoot(disk: Disk, path: string, verify: VerifyHash): Promise<void> {
   const file = disk.open(path, 'read');
   try {

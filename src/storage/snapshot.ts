@@ -54,11 +54,14 @@ export interface SnapshotOptions {
   sign(hash: Uint8Array): Uint8Array;
   verify: VerifyHash;
   /**
-   * Whether a snapshot counts as kept: one that a start could not use, or could not any more, does not, whatever is still whole
-   * of it. Asked when it matters, for writing one may take minutes.
+   * Whether a snapshot counts as kept: one that a start could not use, or could not any more, does not, whatever is
+   * still whole of it. Asked when it matters, for writing one may take minutes.
    */
   counts?(name: string): boolean;
-  /** Throws where other books were put in the place of these: asked before the snapshot gets its name, and before anything goes. */
+  /**
+   * Throws where other books were put in the place of these: asked before the snapshot gets its name, and before
+   * anything goes.
+   */
   mustBeOurs?(): void;
   /** So many bytes are gathered before they are written, and others have a turn. */
   pieceBytes?: number;
@@ -114,7 +117,8 @@ async function writeSnapshot(
     const stream = new FileStream(opened, options.pieceBytes);
     const open = await writeOpenParts(stream, content.parts);
     const finals = await keepFinalParts(disk, directory, content.parts);
-    // The parts' names must be on the device before the name of what refers to them; one that failed may have given some.
+    // The parts' names must be on the device before the name of what refers to them; one that failed may have given
+    // some.
     if (finals.rows.size > 0) await syncDirectoryLater(disk, directory);
     const { seq, chain, moment, extra } = content;
     const parts = content.parts.map((part) => (part.final ? finals.rows : open).get(part)!);
@@ -193,7 +197,9 @@ async function writeEnd(
   return { foot, fileBytes: stream.bytes + bytes.length };
 }
 
-/** Reads a snapshot's own file back: it must have the bytes that were written, and a hash with the server's signature. */
+/**
+ * Reads a snapshot's own file back: it must have the bytes that were written, and a hash with the server's signature.
+ */
 async function proveFile(
   disk: Disk,
   path: string,

@@ -1,10 +1,10 @@
 /**
- * A SHA-256 of each thing in a state that matters: two states with the same digests answer every request alike. Recovery,
- * snapshots and replay are compared by them.
+ * A SHA-256 of each thing in a state that matters: two states with the same digests answer every request alike.
+ * Recovery, snapshots and replay are compared by them.
  *
  * They cover each row's entries from the newest back, every column, and what lies on the V8 heap (statuses, ledgers,
- * supply, counts, open intents, deliveries). They leave out what only says where things lie: heap addresses, the tables and chains
- * that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
+ * supply, counts, open intents, deliveries). They leave out what only says where things lie: heap addresses, the tables
+ * and chains that find rows, and the seed of their hashes. A new column is covered the moment it is dumped.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { dropParts, dumpState, type StateExtra } from '../core/dump.ts';

@@ -1,6 +1,6 @@
 /**
- * What the system said went wrong, by name. Node has no name for some errors of disks and tells their numbers, under one
- * code or another (`UNKNOWN`, `Unknown system error -122`) as the call is synchronous or not.
+ * What the system said went wrong, by name. Node has no name for some errors of disks and tells their numbers, under
+ * one code or another (`UNKNOWN`, `Unknown system error -122`) as the call is synchronous or not.
  */
 import { constants } from 'node:os';
 

@@ -74,8 +74,8 @@ export function findFrame(window: Window, start: number, seq: number): number {
 }
 
 /**
- * Where a frame was begun that is not the next one behind entry `seq` but a later one, at byte `start` or later, or -1: its
- * head is enough, the rest of it need not have come.
+ * Where a frame was begun that is not the next one behind entry `seq` but a later one, at byte `start` or later, or -1:
+ * its head is enough, the rest of it need not have come.
  */
 export function findLaterHead(window: Window, start: number, seq: number): number {
   const head: FrameHead = { firstSeq: 0, count: 0, moment: 0 };

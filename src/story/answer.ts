@@ -1,9 +1,10 @@
 /**
- * What a server answered or sent (a record, a list, an event, a head, a refusal), checked with its public key. Of such a
- * text what is signed is proven, and no more: that a record is in the state that it is shown in, a story proves.
+ * What a server answered or sent (a record, a list, an event, a head, a refusal), checked with its public key. Of such
+ * a text what is signed is proven, and no more: that a record is in the state that it is shown in, a story proves.
  *
- * What it is, the server's own signature says, not its looks: a record is anybody's text, and may look like an event; the
- * server signs a record as one by naming its luid or status, what it says outward with a ledger, all else with a moment.
+ * What it is, the server's own signature says, not its looks: a record is anybody's text, and may look like an event;
+ * the server signs a record as one by naming its luid or status, what it says outward with a ledger, all else with a
+ * moment.
  */
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { expect } from './not-proven.ts';

@@ -1,6 +1,6 @@
 /**
- * Bytes and their texts, by what Node and browsers have alike. SHA-256 in JavaScript: crypto.subtle is missing where a page
- * comes by plain HTTP, and answers later than it is asked.
+ * Bytes and their texts, by what Node and browsers have alike. SHA-256 in JavaScript: crypto.subtle is missing where a
+ * page comes by plain HTTP, and answers later than it is asked.
  */
 import { sha256 as hash } from '@noble/hashes/sha2.js';
 import { expect } from './not-proven.ts';

@@ -1,8 +1,8 @@
 /**
  * A text and a public key → what is proven: a story, or what a server answered. The one door for those who show it.
  *
- * What always holds: it never throws; where anything is wrong, or anything at all goes wrong in here, the verdict is not
- * `proven` and not `signed`, and nothing of the text is shown.
+ * What always holds: it never throws; where anything is wrong, or anything at all goes wrong in here, the verdict is
+ * not `proven` and not `signed`, and nothing of the text is shown.
  */
 import { checkAnswer, recordFacts } from './answer.ts';
 import { decodeBase64 } from './bytes.ts';

@@ -1,7 +1,7 @@
 /**
  * What the journal's entries tell of a record, read from their bytes: MessagePack as storage/codec.ts writes it, in any
- * version. That one needs Node, and reads for a server; this one reads for whoever has to be convinced, in a browser too,
- * and shares nothing with it: what one of them misreads the other does not.
+ * version. That one needs Node, and reads for a server; this one reads for whoever has to be convinced, in a browser
+ * too, and shares nothing with it: what one of them misreads the other does not.
  *
  * What always holds: an entry is read whole, to its last byte, with the elements that its type has, or the check ends.
  */
@@ -53,7 +53,10 @@ export interface ToldEntry {
 
 export const Type = { create: 1, update: 2, drop: 3, proof: 4, intent: 5, step: 6 } as const;
 
-/** Of each type, in the order of their numbers; where a proof changed labels it has one more, an intent in version 1 too. */
+/**
+ * Of each type, in the order of their numbers; where a proof changed labels it has one more, an intent in version 1
+ * too.
+ */
 const ELEMENTS = [0, 10, 11, 10, 9, 11, 8];
 const TYPES = 8;
 const LAST_VERSION = 3;

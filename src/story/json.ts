@@ -1,11 +1,12 @@
 /**
  * JSON text → value, so strictly that no two readers can see different things in it.
  *
- * JSON.parse passes over what a forger can use: of two members of one name it takes the last, where another reader takes
- * the first, and whole numbers past 2^53 it changes into others, of which the hash is as good. Here both end the check.
+ * JSON.parse passes over what a forger can use: of two members of one name it takes the last, where another reader
+ * takes the first, and whole numbers past 2^53 it changes into others, of which the hash is as good. Here both end the
+ * check.
  *
- * What always holds: objects have no prototype, so that a member is there only where the text has it, whatever its name;
- * `canon` of the value is the canonical text of what was read, with no number that would be written as null.
+ * What always holds: objects have no prototype, so that a member is there only where the text has it, whatever its
+ * name; `canon` of the value is the canonical text of what was read, with no number that would be written as null.
  */
 import { expect, TooLarge } from './not-proven.ts';
 
@@ -15,7 +16,10 @@ export interface JsonObject {
   readonly [name: string]: Json;
 }
 
-/** What a server takes at most (--body-depth-max), with what is around it in a story. Canonical text calls itself once a level. */
+/**
+ * What a server takes at most (--body-depth-max), with what is around it in a story. Canonical text calls itself once a
+ * level.
+ */
 const DEPTH_MAX = 640;
 
 /** Members and items together: each is memory, and a few bytes of text make one. */

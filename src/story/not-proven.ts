@@ -1,4 +1,7 @@
-/** What is said of a text that is not what it says it is. The message is a sentence without its full stop, of ours alone: a text could say in it that it is proven. */
+/**
+ * What is said of a text that is not what it says it is. The message is a sentence without its full stop, of ours
+ * alone: a text could say in it that it is proven.
+ */
 export class NotProven extends Error {
   override name = 'NotProven';
 }

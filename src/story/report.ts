@@ -1,6 +1,6 @@
 /**
- * What was found, in words and in pieces that a page puts beside each other. Every text in it that comes from the file is
- * as `plain` makes it, and is text: whoever shows it makes no markup of it.
+ * What was found, in words and in pieces that a page puts beside each other. Every text in it that comes from the file
+ * is as `plain` makes it, and is text: whoever shows it makes no markup of it.
  */
 import { canon } from '../proof/canon.ts';
 import { isObject, type Json } from './json.ts';

@@ -4,7 +4,10 @@
  */
 import type { Json } from './json.ts';
 
-/** Controls, directions, fillers, private ones, ones of no meaning, spaces that are none, the Braille pattern without dots, and what stands for an object. */
+/**
+ * Controls, directions, fillers, private ones, ones of no meaning, spaces that are none, the Braille pattern without
+ * dots, and what stands for an object.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc]|(?! )\p{Zs}/gu;
 
 /** The text on one line, all of which is seen. */

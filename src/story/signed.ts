@@ -1,6 +1,6 @@
 /**
- * What is signed: an envelope {hash, data, meta: {proofs}}, as records, lists, events and heads come in. Checked are its
- * hash, and of each proof the digest, the signature, and that it says nothing beside them.
+ * What is signed: an envelope {hash, data, meta: {proofs}}, as records, lists, events and heads come in. Checked are
+ * its hash, and of each proof the digest, the signature, and that it says nothing beside them.
  */
 import { canon } from '../proof/canon.ts';
 import { verifyNoble } from '../proof/verify-noble.ts';

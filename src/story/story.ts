@@ -1,7 +1,7 @@
 /**
- * A story, as `ayni export` writes it, checked with nothing but the server's public key: the record's hashes, digests and
- * signatures, the journal's entries about it, that the record is what they tell, the place of each in its frame, and every
- * link from there to the head that the server signed. check-story.py is the same in Python.
+ * A story, as `ayni export` writes it, checked with nothing but the server's public key: the record's hashes, digests
+ * and signatures, the journal's entries about it, that the record is what they tell, the place of each in its frame,
+ * and every link from there to the head that the server signed. check-story.py is the same in Python.
  *
  * What always holds: where this says `proven`, check-story.py does. It may refuse what that one takes: a text that no
  * server writes.
@@ -163,7 +163,9 @@ function checkChain(value: Json | undefined, lines: readonly Line[], head: Signe
   return { seq: end.seq, moment: end.moment };
 }
 
-/** The links of an item: of many frames as base64, or of one with an entry of the record, and the hashes of its entries. */
+/**
+ * The links of an item: of many frames as base64, or of one with an entry of the record, and the hashes of its entries.
+ */
 function linksIn(item: Json): { links: Uint8Array; own: Uint8Array[] } {
   if (typeof item === 'string') {
     const links = decodeBase64(item);

@@ -6,8 +6,8 @@
  * Where segments have gone because snapshots made them superfluous, their entries are taken from the record heap of
  * the oldest snapshot, which holds them all in order.
  *
- * It ends at the first thing that is wrong, but for a snapshot or part that is not whole: a start does without, where the
- * rest leads past it, and whoever has to mend something needs to know whether that does.
+ * It ends at the first thing that is wrong, but for a snapshot or part that is not whole: a start does without, where
+ * the rest leads past it, and whoever has to mend something needs to know whether that does.
  *
  * What always holds: not a byte of the directory changes, and no lock is taken, so it may be run beside a server.
  */
@@ -87,7 +87,9 @@ export interface AuditReport {
   head: HeadReport | null;
   /** Files in the directory that are no part of the books: nothing is said of their bytes. */
   strangers: string[];
-  /** The last entry, and the hash of the last frame, hex: who keeps them can tell a journal that was cut short later. */
+  /**
+   * The last entry, and the hash of the last frame, hex: who keeps them can tell a journal that was cut short later.
+   */
   seq: number;
   chain: string;
   milliseconds: number;
@@ -95,7 +97,10 @@ export interface AuditReport {
   notes: string[];
   /** The first thing that is wrong, or null. */
   finding: Finding | null;
-  /** All that was found: snapshots and parts that are not whole, as far as the rest leads past them, and what ended the audit. */
+  /**
+   * All that was found: snapshots and parts that are not whole, as far as the rest leads past them, and what ended the
+   * audit.
+   */
   findings: Finding[];
   /** Whether it came to the end of the books, past whatever was found. */
   toEnd: boolean;
@@ -350,7 +355,10 @@ class Run {
     this.report.chain = hex(chain);
   }
 
-  /** The first frame was written no earlier than the snapshot before it says: a start from that would take this for damage. */
+  /**
+   * The first frame was written no earlier than the snapshot before it says: a start from that would take this for
+   * damage.
+   */
   #meetFrame({ moment }: FrameRead): void {
     const before = this.#beforeFrames;
     this.#beforeFrames = null;

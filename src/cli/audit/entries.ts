@@ -173,7 +173,10 @@ export class EntryAudit {
     return this.#checkDecision(entry, next, place, frameMoment);
   }
 
-  /** What is not written now is no entry of now either: there is no way back to an older server, whose rules were others. */
+  /**
+   * What is not written now is no entry of now either: there is no way back to an older server, whose rules were
+   * others.
+   */
   #checkBytes(bytes: Uint8Array, place: Place): void {
     if (!isPlain(bytes)) throw new FoundError('lie', place, 'its bytes are not as any server writes them');
     const version = versionOf(bytes, 0);
@@ -386,8 +389,8 @@ export class EntryAudit {
   }
 
   /**
-   * Whether it has a proof by the server that is not the server's to give: it begins the books with the first ledger, which
-   * is its own then, so rules may let it do everything there. Before 0.3.0 a client could send such a proof back.
+   * Whether it has a proof by the server that is not the server's to give: it begins the books with the first ledger,
+   * which is its own then, so rules may let it do everything there. Before 0.3.0 a client could send such a proof back.
    */
   #isOfNoClient(entry: Entry): boolean {
     if (this.#lastVersion <= SENT_BACK_VERSION_MAX || this.#beginsBooks(entry)) return false;
@@ -404,8 +407,8 @@ export class EntryAudit {
   }
 
   /**
-   * Whose rights it has: a proof of the server's that was sent back gave none that a client had by itself. The first ledger,
-   * which the server signs, needs nobody's: whoever is let in may make ledgers.
+   * Whose rights it has: a proof of the server's that was sent back gave none that a client had by itself. The first
+   * ledger, which the server signs, needs nobody's: whoever is let in may make ledgers.
    */
   #signersOf(proofs: readonly StoredProof[]): Uint8Array[] {
     return proofs.map((proof) => proof.public).filter((key) => !this.#isServers(key));
@@ -468,8 +471,9 @@ export class EntryAudit {
   }
 
   /**
-   * Why it is no note of this event: once that was taken it is told no more, and each round of attempts has a luid of its own,
-   * after the one before it, which was given up. Builds up to 0.3.0 gave all rounds one, and there is no way back to them.
+   * Why it is no note of this event: once that was taken it is told no more, and each round of attempts has a luid of
+   * its own, after the one before it, which was given up. Builds up to 0.3.0 gave all rounds one, and there is no way
+   * back to them.
    */
   #differenceOfNote(entry: DeliveryEntry, { handle }: LedgerEvent): string | null {
     const { row, seq, luid } = entry;
@@ -554,7 +558,10 @@ function waiting(bySigners: Entry[] | string, byAll: Entry[] | string): Entry[] 
   return first?.type === EntryType.proof ? [first] : byAll;
 }
 
-/** Whether that is found out only where no permission is missing: an intent that waits for one is asked for no money yet. */
+/**
+ * Whether that is found out only where no permission is missing: an intent that waits for one is asked for no money
+ * yet.
+ */
 function isAskedLast(reason: string): boolean {
   return reason === '' || isOfBounds(reason);
 }
@@ -566,8 +573,8 @@ function mayBeMore(decided: Entry[], entry: Entry, next: Entry | null): boolean 
 }
 
 /**
- * The end of the intent in `next` where its time is over: what would have moved it came too late. Where frames are not known
- * it may have a frame of its own, in which time alone ended it: nothing else is said of the one whose turn it is.
+ * The end of the intent in `next` where its time is over: what would have moved it came too late. Where frames are not
+ * known it may have a frame of its own, in which time alone ended it: nothing else is said of the one whose turn it is.
  */
 function endOf(state: State, next: Entry | null, isOneFrame: boolean): StepEntry | null {
   if (next?.type !== EntryType.step || next.outcome.reason !== 'core.intent-expired') return null;
@@ -584,7 +591,9 @@ function explains(decided: Entry[] | string, entry: Entry, next: Entry | null): 
   return typeof decided !== 'string' && decided.length > 1 && differenceTo(decided, entry, next) === null;
 }
 
-/** When it was decided, as far as the entries tell: without frames only outcomes do, its own before that of the next. */
+/**
+ * When it was decided, as far as the entries tell: without frames only outcomes do, its own before that of the next.
+ */
 function nowOf(entry: Entry, next: Entry | null): number {
   if ('outcome' in entry) return entry.outcome.moment;
   return next?.type === EntryType.step ? next.moment : entry.moment;

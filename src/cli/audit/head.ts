@@ -17,7 +17,10 @@ export interface KnownHead {
   moment: string;
 }
 
-/** The head in this text, which was read from `file`. Throws an Error where it is none, FoundError where `key` has not signed it. */
+/**
+ * The head in this text, which was read from `file`. Throws an Error where it is none, FoundError where `key` has not
+ * signed it.
+ */
 export function readHead(file: string, text: string, key: Uint8Array): KnownHead {
   const envelope = parse(text);
   if (envelope === null || !isHead(envelope.data))

@@ -36,7 +36,8 @@ export function headerNotes(pinned: Pinned, directory: string): string[] {
       const what = `it was begun in format version ${header.version}, it says, but its first frame is of version ${version}`;
       throw new FoundError('damage', { file: path, byte: VERSION_AT }, what);
     }
-    // Header and first frame are one write; a crash may have left the header, and a newer server have gone on behind it.
+    // Header and first frame are one write; a crash may have left the header, and a newer server have gone on behind
+    // it.
     notes.push(
       `${file} says that it was begun in format version ${header.version}, and its first frame is of version ${version}: the older server's first write there did not end, or somebody has changed the header, on which nothing depends.`,
     );

@@ -7,8 +7,8 @@ import type { State } from '../../core/state.ts';
 import { lieAt, type Place } from './finding.ts';
 
 /**
- * Each entry and a copy of its bytes, in order of seq; null in the place of a token, of which nothing is kept here. Throws
- * where what lies there is no entry, and FoundError at `place` where it is another one than the log says.
+ * Each entry and a copy of its bytes, in order of seq; null in the place of a token, of which nothing is kept here.
+ * Throws where what lies there is no entry, and FoundError at `place` where it is another one than the log says.
  */
 export function* heapEntries(
   { heap, codec, log }: State,

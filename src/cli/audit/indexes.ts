@@ -1,6 +1,6 @@
 /**
- * The indexes of two states, compared as they are dumped. Where both have one seed they hold the same hashes, and differ at
- * most in how their tables have grown.
+ * The indexes of two states, compared as they are dumped. Where both have one seed they hold the same hashes, and
+ * differ at most in how their tables have grown.
  */
 import { apply } from '../../core/apply.ts';
 import { bytesOf, dropParts, dumpState } from '../../core/dump.ts';
@@ -20,7 +20,8 @@ export function differingIndex(one: State, other: State): string | null {
   const [ours, theirs] = [indexes(one), indexes(other)];
   for (const [name, bytes] of ours) {
     const same = theirs.get(name);
-    // How large a table is, and where in it an entry lies, the build says that made it grow: before 0.3.0 in another way.
+    // How large a table is, and where in it an entry lies, the build says that made it grow: before 0.3.0 in another
+    // way.
     if (name.endsWith(HEAD) && ours.has(name.slice(0, -HEAD.length) + SLOTS)) continue;
     if (same === undefined) return name;
     if (Buffer.compare(bytes, same) === 0 || (name.endsWith(SLOTS) && areSameEntries(bytes, same))) continue;
@@ -50,7 +51,10 @@ function areSameEntries(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(entriesIn(one), entriesIn(other)) === 0;
 }
 
-/** The entries among the slots of a table, in an order of their own. There may be many millions: no list of them is made. */
+/**
+ * The entries among the slots of a table, in an order of their own. There may be many millions: no list of them is
+ * made.
+ */
 function entriesIn(slots: Uint8Array): Uint8Array {
   const sorted = new BigUint64Array(Uint8Array.from(slots).buffer).sort();
   // As numbers, slots whose second word is 0 come before all others.

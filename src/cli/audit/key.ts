@@ -67,7 +67,10 @@ function readable(disk: Disk, directory: string): Uint8Array | null {
   }
 }
 
-/** What is to be said of server.key where the books are signed with `key`, or null. Throws FoundError where it is another. */
+/**
+ * What is to be said of server.key where the books are signed with `key`, or null. Throws FoundError where it is
+ * another.
+ */
 export function checkKeyFile(disk: Disk, directory: string, key: Uint8Array): string | null {
   const path = join(directory, KEY_FILE);
   if (!disk.exists(path)) return null;

@@ -1,8 +1,8 @@
 /**
- * Tokens of books whose first segments are gone. Of those that were used before the first segment nothing is left but what
- * snapshots remember, so where the next one comes to lie among them nobody can tell. All that were used up to the first
- * snapshot are therefore taken as it has them, and the journal's entries up to there are asked only whether their tokens
- * are among them, and none of those that came before in the journal.
+ * Tokens of books whose first segments are gone. Of those that were used before the first segment nothing is left but
+ * what snapshots remember, so where the next one comes to lie among them nobody can tell. All that were used up to the
+ * first snapshot are therefore taken as it has them, and the journal's entries up to there are asked only whether their
+ * tokens are among them, and none of those that came before in the journal.
  */
 import { bytesOf, dropParts } from '../../core/dump.ts';
 import { type Entry, EntryType, type TokenEntry } from '../../core/entry.ts';

@@ -1,7 +1,7 @@
 /**
- * Whether an entry lies in the bytes that every build writes: plain MessagePack, each value in its shortest encoding, texts
- * in UTF-8. Readers take more than that, and the core, which compares names where they lie, does not (entry-bytes.ts): in
- * other bytes a record could be in the books that nobody finds by its name.
+ * Whether an entry lies in the bytes that every build writes: plain MessagePack, each value in its shortest encoding,
+ * texts in UTF-8. Readers take more than that, and the core, which compares names where they lie, does not
+ * (entry-bytes.ts): in other bytes a record could be in the books that nobody finds by its name.
  */
 import * as msgpack from '../../storage/msgpack.ts';
 

@@ -42,7 +42,9 @@ export class Signatures {
     });
   }
 
-  /** Adds one signature: 32 bytes of key, 32 of digest, 64 of signature. `what` is said of it where it does not hold. */
+  /**
+   * Adds one signature: 32 bytes of key, 32 of digest, 64 of signature. `what` is said of it where it does not hold.
+   */
   add(key: Uint8Array, digest: Uint8Array, signature: Uint8Array, place: Place, what: string): void {
     const at = this.#blames.length * CHECK_BYTES;
     this.#rows.set(key, at);

@@ -41,7 +41,10 @@ export function loadSnapshot(
   return { file: name, seq, chain, moment, state };
 }
 
-/** Throws FoundError where the journal begins only after entry `seq`, and the oldest snapshot there is does not reach it. */
+/**
+ * Throws FoundError where the journal begins only after entry `seq`, and the oldest snapshot there is does not reach
+ * it.
+ */
 export function refuseGap(directory: string, seq: number, oldest: string | undefined): asserts oldest is string {
   if (oldest !== undefined && snapshotSeq(oldest) >= seq) return;
   // A newer one, from which a start begins, may hold them.

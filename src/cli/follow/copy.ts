@@ -64,7 +64,10 @@ const NAME_BYTES_MAX = 1024;
 const NOT_WHOLE = 'it had not come whole, or was cut here since, and is fetched again';
 
 const WENT = 'files of its books went while they were copied';
-/** What does not come may a moment later, as where a byte changed on its way, or a process had too many files; not so often. */
+/**
+ * What does not come may a moment later, as where a byte changed on its way, or a process had too many files; not so
+ * often.
+ */
 const FAILED_MAX = 5;
 
 /** Between two segments there something is missing, or one of both is of another history. */
@@ -179,7 +182,9 @@ export class Copy {
     this.#hold(position.file);
   }
 
-  /** The snapshot that vouches for the only segment here, a header alone; null where there is none, or another segment. */
+  /**
+   * The snapshot that vouches for the only segment here, a header alone; null where there is none, or another segment.
+   */
   #snapshotBefore({ seq, chain, file }: JournalEnd): Manifest | null {
     const [disk, path] = [this.#disk, join(this.directory, snapshotName(seq))];
     if (listSegments(disk, this.directory).length > 1 || !disk.exists(path)) return null;
@@ -189,8 +194,8 @@ export class Copy {
   }
 
   /**
-   * Of a segment that ends with its header nothing is lost, and nobody has signed it: books that went on without it would
-   * be taken for others. Where it was all that made a copy whole, it is made whole again.
+   * Of a segment that ends with its header nothing is lost, and nobody has signed it: books that went on without it
+   * would be taken for others. Where it was all that made a copy whole, it is made whole again.
    */
   #readEndBefore(name: string): void {
     this.#disk.unlink(join(this.directory, name));
@@ -198,7 +203,9 @@ export class Copy {
     if (this.#isWhole()) this.#readEnd();
   }
 
-  /** Who ended may have left it in the page cache only. It counts from now on: it must not go with the next power cut. */
+  /**
+   * Who ended may have left it in the page cache only. It counts from now on: it must not go with the next power cut.
+   */
   #syncLast({ file: name, byte }: JournalEnd): void {
     withFile(this.#disk, join(this.directory, name!), 'write', (file) => {
       // Where a sync of it failed, another would write nothing.
@@ -234,7 +241,10 @@ export class Copy {
     this.#readEnd();
   }
 
-  /** Why a snapshot cannot be had: the disk there does not give it, or has changed it. Another one, and the journal, may do. */
+  /**
+   * Why a snapshot cannot be had: the disk there does not give it, or has changed it. Another one, and the journal, may
+   * do.
+   */
   async #fetchIfWhole(source: Source, name: string): Promise<Error | null> {
     try {
       await this.#fetchSnapshot(source, name);
@@ -246,8 +256,9 @@ export class Copy {
   }
 
   /**
-   * Fetches them, the newest first; returns from which on. One that the disk there has changed, lost or does not give, and the
-   * newest snapshot does without, is where the copy begins: the server may not know of it, as after a start, which reads none of it.
+   * Fetches them, the newest first; returns from which on. One that the disk there has changed, lost or does not give,
+   * and the newest snapshot does without, is where the copy begins: the server may not know of it, as after a start,
+   * which reads none of it.
    */
   async #fetchSegments(source: Source, segments: readonly string[], newestSnapshot: number): Promise<number> {
     for (let at = segments.length - 1; at >= 0; at--) {
@@ -282,8 +293,9 @@ export class Copy {
   }
 
   /**
-   * Of books whose journal has nothing behind their newest snapshot, and is not whole before it: the disk has changed it there,
-   * and no entry has come since. With answers that wait for copies (--followers-min) none can come before this is one.
+   * Of books whose journal has nothing behind their newest snapshot, and is not whole before it: the disk has changed
+   * it there, and no entry has come since. With answers that wait for copies (--followers-min) none can come before
+   * this is one.
    */
   async #fetchBare(source: Source, segments: readonly string[], snapshot: string | undefined): Promise<void> {
     if (snapshot === undefined || segments.length > 1 || segments[0] !== segmentName(snapshotSeq(snapshot) + 1)) return;
@@ -394,13 +406,17 @@ export class Copy {
     throw new GapError(`${name} there does not lead to ${segmentName(next.firstSeq)}`);
   }
 
-  /** Throws where the journal there does not have the last frame of this one, where this one has it: then it does not go on from it. */
+  /**
+   * Throws where the journal there does not have the last frame of this one, where this one has it: then it does not go
+   * on from it.
+   */
   async compare(source: Source): Promise<void> {
     const has = this.#end!;
     // Without a frame: what comes for it is held to what the snapshot says.
     if (has.byte === SEGMENT_HEADER_BYTES) return;
     const { file: name, byte: to, seq } = has;
-    // The signature of the last frame stands for all before it; of these a byte that has changed there is no other history.
+    // The signature of the last frame stands for all before it; of these a byte that has changed there is no other
+    // history.
     const from = Math.max(0, to - FRAME_FOOT_BYTES);
     const fetched = await source.fetch(name!, { from, to, has, waits: false });
     // Where that segment has gone there, the next one tells what it goes on from.
@@ -450,7 +466,8 @@ export class Copy {
     if (byte === SEGMENT_HEADER_BYTES) throw new StrangeBooksError(noSegmentBehind(seq));
     if (newest < segmentSeq(name)) throw endsBefore(seq);
     if (oldest <= segmentSeq(name)) throw otherHistory(seq);
-    // The same each time: how far back it goes there may change before it is asked again, and what is told twice is believed.
+    // The same each time: how far back it goes there may change before it is asked again, and what is told twice is
+    // believed.
     throw new StrangeBooksError(
       `the journal there does not go back any more to entry ${seq + 1}, the next one here: begin a new copy, in an empty directory`,
     );
@@ -480,7 +497,10 @@ export class Copy {
     this.#file = this.#disk.open(join(this.directory, name), 'write');
   }
 
-  /** Somebody may put another file in its place, or cut it: what came would be in no books, and what is there is no copy. */
+  /**
+   * Somebody may put another file in its place, or cut it: what came would be in no books, and what is there is no
+   * copy.
+   */
   #mustHave(bytes: number): void {
     const file = this.#file!;
     if (!file.isInPlace() || file.size() < bytes)
@@ -515,7 +535,9 @@ export class Copy {
     }
   }
 
-  /** Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes. */
+  /**
+   * Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes.
+   */
   async takeSnapshots(source: Source): Promise<string[]> {
     const { snapshots } = await source.list();
     const taken: string[] = [];
@@ -547,7 +569,10 @@ export class Copy {
     return manifest;
   }
 
-  /** The manifest of a snapshot that has come, and has no name yet, once its parts are here; null where one is there no more. */
+  /**
+   * The manifest of a snapshot that has come, and has no name yet, once its parts are here; null where one is there no
+   * more.
+   */
   async #withParts(source: Source, name: string): Promise<Manifest | null> {
     const manifest = await this.#manifestOf(name);
     for (const { name: part, final, bytes, hash } of manifest.parts) {
@@ -570,7 +595,10 @@ export class Copy {
     return manifest;
   }
 
-  /** Begins the segment that a signed snapshot says comes next; until its first frame has come it says no more than that. */
+  /**
+   * Begins the segment that a signed snapshot says comes next; until its first frame has come it says no more than
+   * that.
+   */
   async #beginBehind({ seq, chain }: Manifest): Promise<void> {
     const [name, header] = [segmentName(seq + 1), Buffer.alloc(SEGMENT_HEADER_BYTES)];
     writeSegmentHeader(header, seq + 1, chain, FORMAT_VERSION);
@@ -579,7 +607,9 @@ export class Copy {
     await this.#name(name);
   }
 
-  /** Whether a snapshot stands for what the journal here has up to its entry: the server may have signed two histories. */
+  /**
+   * Whether a snapshot stands for what the journal here has up to its entry: the server may have signed two histories.
+   */
   async #isOfThese({ seq, chain }: Manifest): Promise<boolean> {
     const segments = listSegments(this.#disk, this.directory);
     const holder = segments.findLast(({ firstSeq }) => firstSeq <= seq);
@@ -588,7 +618,10 @@ export class Copy {
     return point !== null && point.seq === seq && equalBytes(point.chain, chain);
   }
 
-  /** Fetches a file whole, and leaves it without its name; false where it is there no more. Of a part it is known what it is. */
+  /**
+   * Fetches a file whole, and leaves it without its name; false where it is there no more. Of a part it is known what
+   * it is.
+   */
   async #fetch(source: Source, name: string, known: { bytes: number; hash: Uint8Array } | null): Promise<boolean> {
     const fetched = await source.fetch(name, { from: 0, waits: false });
     if (fetched.kind !== 'bytes') return false;

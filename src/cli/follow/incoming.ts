@@ -15,8 +15,8 @@ export class StrangeBooksError extends Error {
 /**
  * Hands on, with its place in the segment, what comes of it in whole frames, once that was looked at: of a segment that
  * begins, all that is there of it; of one that goes on, frame by frame, since a power cut may take any part of what is
- * not on the device yet, and a frame that is gone with a whole one behind it is damage to every start. A header goes with
- * its first frame: nobody signs it alone.
+ * not on the device yet, and a frame that is gone with a whole one behind it is damage to every start. A header goes
+ * with its first frame: nobody signs it alone.
  */
 export async function copyFrames(
   name: string,
@@ -67,7 +67,8 @@ export async function copyFrames(
     if (to > 0) room.copyWithin(0, to, length);
     length -= to;
     begin += to;
-    // Behind zeros where a head would be comes no frame: those few say so as well as all of them, and are looked at again.
+    // Behind zeros where a head would be comes no frame: those few say so as well as all of them, and are looked at
+    // again.
     if (length > FRAME_HEAD_BYTES && isZeros(room.subarray(0, length), 0)) {
       zeros += length - FRAME_HEAD_BYTES;
       length = FRAME_HEAD_BYTES;

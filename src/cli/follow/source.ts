@@ -13,8 +13,8 @@ import { brief, plain } from '../../story/shown.ts';
 import { withoutSlashes } from '../../url-text.ts';
 
 /**
- * Nobody answers there just now, or not to the end, or not as they should: to be asked again. The message is for the log, and
- * whoever answers may be anybody: what is theirs in it is plain, and makes no line of its own.
+ * Nobody answers there just now, or not to the end, or not as they should: to be asked again. The message is for the
+ * log, and whoever answers may be anybody: what is theirs in it is plain, and makes no line of its own.
  */
 export class AwayError extends Error {
   override name = 'AwayError';
@@ -41,8 +41,8 @@ interface Question {
   /** No byte from this one on is wanted; a server of before sends what it has. */
   to?: number;
   /**
-   * What whoever asks has on its device, null where that is no whole copy yet. Absent where that is told elsewhere: said on
-   * two ways at once, what was said before could come later.
+   * What whoever asks has on its device, null where that is no whole copy yet. Absent where that is told elsewhere:
+   * said on two ways at once, what was said before could come later.
    */
   has?: Readonly<JournalPosition> | null;
   /** Whether it waits for what is not there yet. */
@@ -61,14 +61,17 @@ export class Source {
   readonly #peers: Pick<PeerFiles, 'tls'> | null;
   /** Connections are used again: a question may be as short as a frame. */
   readonly #agent: Agent;
-  /** When what the server has shown on a connection ends: that is looked at as it begins, and a connection may last longer. */
+  /**
+   * When what the server has shown on a connection ends: that is looked at as it begins, and a connection may last
+   * longer.
+   */
   readonly #ends = new WeakMap<TLSSocket, number>();
   /** The entry of the newest snapshot it has told of. */
   newestSnapshot = 0;
 
   /**
-   * With a name the server knows who asks, and waits for him when it stops; with '' it does not. With `peers` it shows who it
-   * is, and takes no other word than that of one of them.
+   * With a name the server knows who asks, and waits for him when it stops; with '' it does not. With `peers` it shows
+   * who it is, and takes no other word than that of one of them.
    */
   constructor(url: string, name: string, signal: AbortSignal, peers: Pick<PeerFiles, 'tls'> | null = null) {
     this.#url = withoutSlashes(url);

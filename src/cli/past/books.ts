@@ -1,6 +1,6 @@
 /**
- * The books of a directory as whoever looks back at them reads them: with the server's public key, as a server that only
- * shows them does, changing nothing, and beside a server that may be writing.
+ * The books of a directory as whoever looks back at them reads them: with the server's public key, as a server that
+ * only shows them does, changing nothing, and beside a server that may be writing.
  */
 import { verifyBy } from '../../proof/verify.ts';
 import { type Recovered, refusedText, show } from '../../recovery.ts';

@@ -31,8 +31,8 @@ export function* gathered(pieces: Iterable<string>): Generator<string> {
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 /**
- * A line of CSV as RFC 4180 has it. What begins as formulas do, and is no number, gets a quote in front, since spreadsheets
- * would calculate it: handles may begin with a sign.
+ * A line of CSV as RFC 4180 has it. What begins as formulas do, and is no number, gets a quote in front, since
+ * spreadsheets would calculate it: handles may begin with a sign.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;

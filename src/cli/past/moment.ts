@@ -1,4 +1,7 @@
-/** A moment as whoever types a command names it: exactly. A day alone begins at another moment in each zone, so it is none. */
+/**
+ * A moment as whoever types a command names it: exactly. A day alone begins at another moment in each zone, so it is
+ * none.
+ */
 import { UsageError } from '../usage.ts';
 
 /** All moments come before it, and nothing began it. */

@@ -1,6 +1,7 @@
 /**
  * What became of the money, from the first entry on: the entries of the books once more, in their order, as far as a
- * moment. The record heap holds all of them for good, those too whose segments are gone, so no moment lies too far back.
+ * moment. The record heap holds all of them for good, those too whose segments are gone, so no moment lies too far
+ * back.
  *
  * Moments at which outcomes were decided never go back along the books: what happened to money before one of them is
  * always a beginning of the books. A record bears the moment at which it was received, which may lie a batch earlier.

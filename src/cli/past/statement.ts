@@ -1,7 +1,7 @@
 /**
- * What a wallet had when a moment began, what each intent took from it or gave to it from then on, and what it had in the
- * end; or the same of all wallets of a ledger. A balance here is all that is the wallet's, what prepared intents have
- * reserved of it too: that moves when they are committed.
+ * What a wallet had when a moment began, what each intent took from it or gave to it from then on, and what it had in
+ * the end; or the same of all wallets of a ledger. A balance here is all that is the wallet's, what prepared intents
+ * have reserved of it too: that moves when they are committed.
  *
  * Changes are told by claims, balances are added up from postings: after each intent both must come to the same.
  */

@@ -1,7 +1,7 @@
 /**
  * The trial balance: per symbol, what all wallets have, and what was issued and destroyed. It is found in two ways that
- * share no number: what wallets have is added up from postings, what was issued and destroyed from the claims that clients
- * signed.
+ * share no number: what wallets have is added up from postings, what was issued and destroyed from the claims that
+ * clients signed.
  */
 import { CLAIM_ACTIONS } from '../../core/claims/index.ts';
 import type { IntentEntry } from '../../core/entry.ts';

@@ -2,8 +2,8 @@
  * The file of answers: a line of JSON for each record that was answered, behind a first line that says where they were
  * sent. It spares the next run what is in already, and tells whoever reads it what became of each line.
  *
- * Nothing rests on it: a record whose answer it has lost is sent again, and then is in already. So it is not synced, and
- * what a kill left of its last line is passed by.
+ * Nothing rests on it: a record whose answer it has lost is sent again, and then is in already. So it is not synced,
+ * and what a kill left of its last line is passed by.
  */
 import { appendFileSync, closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { parseObject } from '../../client/json.ts';

@@ -1,9 +1,10 @@
 /**
- * Whether the books are those of which the file of answers tells: a server may go on from an older copy while a run sends to
- * it, and then lacks what an answer said is in. So whenever somebody else may answer, the ledger is asked for what is noted.
+ * Whether the books are those of which the file of answers tells: a server may go on from an older copy while a run
+ * sends to it, and then lacks what an answer said is in. So whenever somebody else may answer, the ledger is asked for
+ * what is noted.
  *
- * What always holds: nothing is noted as in by books that lack what was noted before, as far as that can be seen; so what is
- * missing stays among the youngest, and each later run sees it too.
+ * What always holds: nothing is noted as in by books that lack what was noted before, as far as that can be seen; so
+ * what is missing stays among the youngest, and each later run sees it too.
  */
 import { runInParallel } from '../parallel.ts';
 import { UsageError } from '../usage.ts';
@@ -52,8 +53,8 @@ export class Books {
 
   /**
    * Asks for all that tells, until nothing fails meanwhile. Throws UsageError where the ledger lacks what is noted,
-   * NoAnswerError where nobody says whether it does, or somebody fails meanwhile again and again. To be called while nothing
-   * is on its way.
+   * NoAnswerError where nobody says whether it does, or somebody fails meanwhile again and again. To be called while
+   * nothing is on its way.
    */
   async check(): Promise<void> {
     const end = performance.now() + this.#sender.patienceMs;
@@ -62,7 +63,9 @@ export class Books {
     }
   }
 
-  /** The same for an answer that somebody else may have given: on a mere new connection the last that were sent tell. */
+  /**
+   * The same for an answer that somebody else may have given: on a mere new connection the last that were sent tell.
+   */
   async #look(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       if (await this.#isThere(this.#failures === this.#sender.failures ? this.#width : WIDTH_MAX)) return;

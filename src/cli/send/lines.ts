@@ -9,8 +9,9 @@ export const LINE_MIB_MAX = 16;
 const LINE_BYTES_MAX = LINE_MIB_MAX * 1024 * 1024;
 
 /**
- * The lines of a stream, each without its end, and the first without a mark of the byte order; of the last one that has no
- * end too, where there is anything in it. Null for a line that is longer than LINE_MIB_MAX, of which nothing is kept.
+ * The lines of a stream, each without its end, and the first without a mark of the byte order; of the last one that has
+ * no end too, where there is anything in it. Null for a line that is longer than LINE_MIB_MAX, of which nothing is
+ * kept.
  */
 export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer | null> {
   let begun: Buffer[] = [];

@@ -1,9 +1,9 @@
 /**
- * Lines → answers: each line is signed, where it is not yet, sent, and sent again as it was until it is answered. What an
- * intent came to is told with it.
+ * Lines → answers: each line is signed, where it is not yet, sent, and sent again as it was until it is answered. What
+ * an intent came to is told with it.
  *
- * What always holds: a line gets one answer, or the run ends; and since a record is known by its handle and hash, what was
- * in already is told as that and not done twice, whoever sent it and however often.
+ * What always holds: a line gets one answer, or the run ends; and since a record is known by its handle and hash, what
+ * was in already is told as that and not done twice, whoever sent it and however often.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, type JsonObject, parseObject } from '../../client/json.ts';
@@ -66,7 +66,10 @@ export class Sender {
     this.#server = options.url.slice(0, -this.#path.length);
   }
 
-  /** What the line asks to be sent: data, which is signed now, or a record that somebody has signed. Or why it cannot be. */
+  /**
+   * What the line asks to be sent: data, which is signed now, or a record that somebody has signed. Or why it cannot
+   * be.
+   */
   prepare(line: number, bytes: Buffer | null): Outgoing | SentAnswer {
     if (bytes === null) return refusal({ line }, 'input.too-long', `the line has more than ${LINE_MIB_MAX} MiB`);
     const value = parseObject(bytes);
@@ -113,8 +116,8 @@ export class Sender {
   }
 
   /**
-   * Whether the ledger has no such intent, or not at the end it had come to; other kinds may have been dropped. Rejects with
-   * NoAnswerError.
+   * Whether the ledger has no such intent, or not at the end it had come to; other kinds may have been dropped. Rejects
+   * with NoAnswerError.
    */
   async lacks({ luid, status: noted }: SentAnswer): Promise<boolean> {
     if (this.#kind !== Kind.intent || luid === null) return false;
@@ -142,7 +145,9 @@ export class Sender {
     return typeof luid === 'string' && luid.startsWith(`$${KINDS[this.#kind].prefix}.`);
   }
 
-  /** What has become of what was taken. One that was not at its end within the time may only have waited for its turn. */
+  /**
+   * What has become of what was taken. One that was not at its end within the time may only have waited for its turn.
+   */
   async #endOf(taken: StoredRecord): Promise<End> {
     if (this.#kind !== Kind.intent) return NO_END;
     const end = endIn(taken);

@@ -1,4 +1,6 @@
-/** What became of all lines together, by what they came to and why not, each with the first line of which it was said. */
+/**
+ * What became of all lines together, by what they came to and why not, each with the first line of which it was said.
+ */
 import { plain } from '../../story/shown.ts';
 import { countText } from '../count.ts';
 import type { SentAnswer } from './answers.ts';

@@ -1,6 +1,6 @@
 /**
- * Of all that is noted as in, what the ledger is asked for: books that are older lack their end, so whatever they lack, they
- * lack the youngest of all. Which one that is nobody knows, for answers come in no order; but it is among these.
+ * Of all that is noted as in, what the ledger is asked for: books that are older lack their end, so whatever they lack,
+ * they lack the youngest of all. Which one that is nobody knows, for answers come in no order; but it is among these.
  */
 import { isLuid, secondOf } from '../../core/luid.ts';
 import type { SentAnswer } from './answers.ts';

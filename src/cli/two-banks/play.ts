@@ -26,7 +26,10 @@ interface PlayPlan {
   kills: boolean;
   /** How the banks misbehave; null where they do not. */
   chaos: string | null;
-  /** How long banks may take to join, and nothing may come to its end once everybody is back, before what is left is told. */
+  /**
+   * How long banks may take to join, and nothing may come to its end once everybody is back, before what is left is
+   * told.
+   */
   endMsMax: number;
   say(line: string): void;
 }
@@ -174,8 +177,9 @@ function isOpen({ state, intent }: EntryRow, { heard }: BankBooks, stored: Map<s
 }
 
 /**
- * Whether to wait on. What a bank that misbehaves does not take is sent again a second later, and news of intents go one at a
- * time: a thousand payments may take ten minutes, and all is well as long as one after the other comes to its end.
+ * Whether to wait on. What a bank that misbehaves does not take is sent again a second later, and news of intents go
+ * one at a time: a thousand payments may take ten minutes, and all is well as long as one after the other comes to its
+ * end.
  */
 class Ends {
   readonly #msMax: number;

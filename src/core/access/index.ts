@@ -64,8 +64,8 @@ const USUAL_BYTES = 4096;
 const LONG_BYTES_PER_EFFORT = 16;
 
 /**
- * Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made, and with
- * its row where the question is about the record as a change would make it.
+ * Both questions. `target` is the record's kind, or proofTarget of it; `draft` goes with NO_ROW where one is made, and
+ * with its row where the question is about the record as a change would make it.
  */
 export function isAllowed(
   state: State,
@@ -196,8 +196,8 @@ function serverRules(state: State): Rules {
 
 // ---------------------------------------------------------------- saying no
 
-// By naming the rights that the request takes. It says the same to whom the gate is closed and to whom the action is not
-// granted, so nobody learns from it what rules there are.
+// By naming the rights that the request takes. It says the same to whom the gate is closed and to whom the action is
+// not granted, so nobody learns from it what rules there are.
 
 /** Made once, for whoever is flooded gives the same one again and again. */
 const REFUSALS = ACCESS_ACTIONS.map((action) => [
@@ -367,8 +367,8 @@ function labelsAt(state: State, row: number): readonly string[] {
 }
 
 /**
- * The rules a record brings along; null where it has none, where they do not count, where none of them speaks of the action
- * (null: whichever), or where the budget does not reach for reading them.
+ * The rules a record brings along; null where it has none, where they do not count, where none of them speaks of the
+ * action (null: whichever), or where the budget does not reach for reading them.
  */
 function ownRules(
   state: State,

@@ -1,10 +1,10 @@
 /**
  * A map from public keys, 32 bytes each, to whatever; a look-up makes no text of them.
  *
- * Anybody may choose keys, those of a list in a rule without having their secrets. So no hash of them is relied on, which
- * they could be chosen to share: they lie in a tree (a PATRICIA trie) whose forks each ask for the first bit in which the
- * keys beneath differ. A look-up asks for each bit of a key once at most, for about ten among a thousand that chance made,
- * and compares one key.
+ * Anybody may choose keys, those of a list in a rule without having their secrets. So no hash of them is relied on,
+ * which they could be chosen to share: they lie in a tree (a PATRICIA trie) whose forks each ask for the first bit in
+ * which the keys beneath differ. A look-up asks for each bit of a key once at most, for about ten among a thousand that
+ * chance made, and compares one key.
  */
 import { equalBytes, includesBytes } from '../bytes.ts';
 
@@ -103,7 +103,10 @@ function enter(map: KeyMap<true>, key: Uint8Array): boolean {
   return isNew;
 }
 
-/** From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they are there. */
+/**
+ * From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they
+ * are there.
+ */
 const SET_KEYS_MIN = 32;
 const sets = new WeakMap<readonly Uint8Array[], KeyMap<true>>();
 

@@ -13,17 +13,17 @@ import { type KeyMap, keysOf } from './key-map.ts';
 import { type Carrier, isMember, type SignerFact, signersOf } from './people.ts';
 
 /**
- * Looks that one list of rules, or the policies of one proof, are given. Whoever writes rules, they are asked on the thread
- * that serves everybody, so there is an end: about ten milliseconds' worth. It is counted, never timed, and what was
- * remembered costs what it cost, so the same books always come to the same decision.
+ * Looks that one list of rules, or the policies of one proof, are given. Whoever writes rules, they are asked on the
+ * thread that serves everybody, so there is an end: about ten milliseconds' worth. It is counted, never timed, and what
+ * was remembered costs what it cost, so the same books always come to the same decision.
  */
 export const EFFORT_MAX = 200_000;
 /** Characters of JSON that are read or compared with the effort of one look. */
 export const CHARS_PER_EFFORT = 64;
 
 /**
- * Sets effort aside while one of so many, who are asked one after the other, is asked: what it takes to no end is not missed
- * by the others. Returns what `giveBack` adds to the rest of the share afterwards.
+ * Sets effort aside while one of so many, who are asked one after the other, is asked: what it takes to no end is not
+ * missed by the others. Returns what `giveBack` adds to the rest of the share afterwards.
  */
 export function setAside(effort: Effort, count: number): number {
   const share = Math.floor(Math.max(effort.left, 0) / count);
@@ -103,7 +103,10 @@ export class SignerTest {
     );
   }
 
-  /** Whether somebody may pass for what their record as a signer says, or by owning the record in question or the ledger. */
+  /**
+   * Whether somebody may pass for what their record as a signer says, or by owning the record in question or the
+   * ledger.
+   */
   get asks(): { readonly signer: boolean; readonly owner: boolean; readonly ledgerOwner: boolean } {
     const others = this.#others;
     return {
@@ -167,7 +170,10 @@ function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boole
   return false;
 }
 
-/** A signer as it was read; null for another key's, and where there is no effort to read it and compare with it, which it takes. */
+/**
+ * A signer as it was read; null for another key's, and where there is no effort to read it and compare with it, which
+ * it takes.
+ */
 function factOf(carrier: Carrier, weight: number, scene: Scene): SignerFact | null {
   const { effort } = scene;
   effort.left -= weight;
@@ -181,7 +187,10 @@ function factOf(carrier: Carrier, weight: number, scene: Scene): SignerFact | nu
   return (read?.key === carrier.key ? read : carrier).fact;
 }
 
-/** Whether the rest holds of a signer that was found by its key, and its handle where one is asked for; null: another key's. */
+/**
+ * Whether the rest holds of a signer that was found by its key, and its handle where one is asked for; null: another
+ * key's.
+ */
 function matchesRecord({ schema, custom, $circle }: SignerJson, signer: SignerFact | null, scene: Scene): boolean {
   if (signer === null) return false;
   if (schema !== undefined && schema !== signer.schema) return false;

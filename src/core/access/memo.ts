@@ -4,8 +4,8 @@
  *
  * Three ways keep it true. What hangs on a record's content is kept by the heap address of its newest entry, and bytes
  * at an address never change. What hangs on signers and circles, or on policies, is kept with a count of the changes
- * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, what nobody has
- * asked for lately goes, or all.
+ * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, what nobody
+ * has asked for lately goes, or all.
  */
 import { Recent } from '../../memory/index.ts';
 import { Kind } from '../kinds.ts';
@@ -49,8 +49,8 @@ export interface LedgerFacts {
 }
 
 /**
- * Records, and rules held for them, a list that many share once; about a kilobyte each, and one more for each kilobyte of
- * text or some owners.
+ * Records, and rules held for them, a list that many share once; about a kilobyte each, and one more for each kilobyte
+ * of text or some owners.
  */
 const RECORD_WEIGHT_MAX = 60_000;
 const OWNERS_PER_RULE = 6;
@@ -60,8 +60,8 @@ const LIST_CHARS_MAX = 4_000_000;
 /** The same of policies: a kilobyte of what `$in` lists can be some six of memory. */
 const POLICY_RULES_MAX = 15_000;
 /**
- * Characters of ledgers' records whose rules are at hand, and of what those take: a record can be a megabyte, or name few
- * policies that come to thousands of rules, and anybody may make more of them.
+ * Characters of ledgers' records whose rules are at hand, and of what those take: a record can be a megabyte, or name
+ * few policies that come to thousands of rules, and anybody may make more of them.
  */
 const LEDGER_CHARS_MAX = 32_000_000;
 /** What a rule takes of such room, whatever it was read from. */
@@ -107,7 +107,10 @@ export class AccessMemo {
   readonly #people = new Map<number, People>();
   readonly #peopleMax: number;
   readonly #peopleRoom: Room;
-  /** By the hash under which they are found, the signers of keys that very many carry. They stay: each takes thousands of records. */
+  /**
+   * By the hash under which they are found, the signers of keys that very many carry. They stay: each takes thousands
+   * of records.
+   */
   readonly crowds = new Map<number, SignersOfKey>();
   /** Facts that go are still good for whoever holds them. */
   readonly #records: Recent<number, RecordFacts>;
@@ -175,7 +178,10 @@ export class AccessMemo {
     this.#people.set(ledger, people);
   }
 
-  /** A signer of so many characters is remembered from now on, or a circle. What was forgotten since counts as well, for a while. */
+  /**
+   * A signer of so many characters is remembered from now on, or a circle. What was forgotten since counts as well, for
+   * a while.
+   */
   holdPeople(chars: number): void {
     this.#peopleRoom.take(chars);
   }

@@ -22,7 +22,9 @@ export interface SignerFact {
   readonly circles: Map<string, boolean>;
 }
 
-/** What is known of a ledger's signers and circles at one count of their changes, and from one to the next of its keys. */
+/**
+ * What is known of a ledger's signers and circles at one count of their changes, and from one to the next of its keys.
+ */
 export interface People {
   epoch: number;
   readonly byKey: KeyMap<KeyFacts>;
@@ -38,9 +40,9 @@ const NAMES_MAX = 20_000;
 const CIRCLES_PER_SIGNER_MAX = 1000;
 /**
  * Signers that carry one key, and what reading all of them may take. Whoever may make signers may make them with
- * somebody else's key: each decision about that key's owner looks at them, so they are few, and short together, and must
- * leave enough of its effort for all the rules there are. The first ones count, so that nobody takes anything from those
- * who were there before; one that a rule names by its handle counts in any case.
+ * somebody else's key: each decision about that key's owner looks at them, so they are few, and short together, and
+ * must leave enough of its effort for all the rules there are. The first ones count, so that nobody takes anything from
+ * those who were there before; one that a rule names by its handle counts in any case.
  */
 const SIGNERS_PER_KEY_MAX = 50;
 const WEIGHT_PER_KEY_MAX = 4096;
@@ -51,7 +53,10 @@ const LONG_WEIGHT = 256;
 const KEY_CHARS = 256;
 /** The same of a signer that is remembered to be one of its. */
 const PLACE_CHARS = 8;
-/** The same of a circle that was asked for, beside its name: rules may name thousands, and ask each signer for all of them. */
+/**
+ * The same of a circle that was asked for, beside its name: rules may name thousands, and ask each signer for all of
+ * them.
+ */
 const CIRCLE_CHARS = 32;
 
 function peopleOf({ memo }: State, ledger: number): People {
@@ -113,7 +118,10 @@ class KeyFacts {
   }
 }
 
-/** A signer record that carries a key, or is found with those. It is read when somebody asks for it: it may be a megabyte. */
+/**
+ * A signer record that carries a key, or is found with those. It is read when somebody asks for it: it may be a
+ * megabyte.
+ */
 export class Carrier {
   /** The effort of reading it, where that is worth counting. */
   readonly weight: number;

@@ -43,8 +43,8 @@ const TEXT_MAX = 8000;
 /** Rules that are taken over with the effort of one visit. */
 const RULES_PER_VISIT = 16;
 /**
- * Kilobytes beyond these take the effort of so many visits each, whether they are remembered or not: reading and compiling
- * them takes as long. Policies of usual length take what they always took.
+ * Kilobytes beyond these take the effort of so many visits each, whether they are remembered or not: reading and
+ * compiling them takes as long. Policies of usual length take what they always took.
  */
 const USUAL_TEXT = 64;
 const VISITS_PER_TEXT = 256;

@@ -61,12 +61,18 @@ export interface Rule {
   readonly shown: { action: OneOrIn<string>; record?: string };
 }
 
-/** What a version of a policy says: its own rules, narrowed by itself, and in their place among them the policies they name. */
+/**
+ * What a version of a policy says: its own rules, narrowed by itself, and in their place among them the policies they
+ * name.
+ */
 export interface PolicyPart {
   readonly narrowing: Narrowing;
   readonly values: readonly (Rule | readonly string[])[];
   readonly extended: readonly string[];
-  /** What it takes of a memo's room beside its own rules, in rules: for what it was read from, and each name of a policy. */
+  /**
+   * What it takes of a memo's room beside its own rules, in rules: for what it was read from, and each name of a
+   * policy.
+   */
   readonly weight: number;
 }
 
@@ -94,7 +100,8 @@ export function targetOf(record: string): Target | null {
 
 export function compileRule(json: RuleJson, narrowed: readonly Narrowing[]): Rule {
   const { signer, bearer, ...rest } = json;
-  // Each action once: who asks which rules there are is told ten thousand of them, and a rule may name a thousand actions.
+  // Each action once: who asks which rules there are is told ten thousand of them, and a rule may name a thousand
+  // actions.
   const shown =
     typeof json.action === 'object' ? { ...rest, action: { $in: [...new Set(alternatives(json.action))] } } : rest;
   let mask = 0;
@@ -213,8 +220,8 @@ class Found {
   }
 
   /**
-   * Whether any of them grants the action. What costs least is asked first, and of several keys each has its share of the
-   * effort: strangers may have signed too, and what they are known by must not take from others what these may do.
+   * Whether any of them grants the action. What costs least is asked first, and of several keys each has its share of
+   * the effort: strangers may have signed too, and what they are known by must not take from others what these may do.
    */
   grants(action: number, { keys: all, bearer }: Caller, scene: RecordScene): boolean {
     for (const rule of this.#unsigned) if (holds(rule, action, all, bearer, scene)) return true;

@@ -1,11 +1,11 @@
 /**
  * The signer records that carry one key, from one change of the ledger's signers to the next.
  *
- * Anybody who may make signers can make hundreds of thousands with somebody else's key, and each of them changes what is
- * known of signers. So no change has all of them walked again: what the index was given since the last look is looked at,
- * and a record that was given up shows by its place. Which come first is remembered of more than are asked for, so all
- * are walked again only once hundreds of those have gone; and of crowds it is not forgotten with what else is known of
- * signers, as anybody could bring about.
+ * Anybody who may make signers can make hundreds of thousands with somebody else's key, and each of them changes what
+ * is known of signers. So no change has all of them walked again: what the index was given since the last look is
+ * looked at, and a record that was given up shows by its place. Which come first is remembered of more than are asked
+ * for, so all are walked again only once hundreds of those have gone; and of crowds it is not forgotten with what else
+ * is known of signers, as anybody could bring about.
  *
  * Nothing in here is part of the books: it comes to what `rowsUnder` and a sort would find.
  */
@@ -33,7 +33,10 @@ export class SignersOfKey {
   readonly ledger: number;
   readonly #hash: number;
   readonly #wanted: number;
-  /** Places of those that came to carry it first, in that order; some may have been given up. No other came before their last. */
+  /**
+   * Places of those that came to carry it first, in that order; some may have been given up. No other came before their
+   * last.
+   */
   #first: readonly number[] = NONE;
   /** Since when the last of them has carried it: its signer may have another key by now. */
   #last: Since = BEFORE_ALL;
@@ -103,10 +106,14 @@ export class SignersOfKey {
     }
   }
 
-  /** Remembers those that these nodes lead to, as far as they come among the first. Each comes once: a record has one place. */
+  /**
+   * Remembers those that these nodes lead to, as far as they come among the first. Each comes once: a record has one
+   * place.
+   */
   #enter(state: State, nodes: readonly number[]): void {
     const entering: Carrying[] = [];
-    // The oldest first: where most have the key they were made with, all that come behind the first thousand are passed by.
+    // The oldest first: where most have the key they were made with, all that come behind the first thousand are passed
+    // by.
     for (let i = nodes.length - 1; i >= 0; i--) {
       const place = state.terms.value(nodes[i]!);
       // Nobody has had a key for longer than there is a record.
@@ -151,8 +158,8 @@ export class SignersOfKey {
 }
 
 /**
- * Since when the signer in a row has had its key: since it was made, or since that was given to it. Else whoever may change
- * old signers could give them the key of one that is younger, and take its place.
+ * Since when the signer in a row has had its key: since it was made, or since that was given to it. Else whoever may
+ * change old signers could give them the key of one that is younger, and take its place.
  */
 function sinceOf({ rekeyed }: State, row: number): Since {
   // What came with the key so many rows there are stands between the last of these and the next.

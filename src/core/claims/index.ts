@@ -31,8 +31,8 @@ export function walletIn(claim: Claim, member: WalletMember): Reference | undefi
 export type WalletMember = 'source' | 'target' | 'wallet';
 
 /**
- * What the claim whose turn it is may say about the intent's outcome. Rows are those of wallets and symbols; each look-up
- * returns -1 after it has noted why the intent cannot go on, and the action then simply returns.
+ * What the claim whose turn it is may say about the intent's outcome. Rows are those of wallets and symbols; each
+ * look-up returns -1 after it has noted why the intent cannot go on, and the action then simply returns.
  */
 export interface Plan {
   source(): number;
@@ -141,12 +141,12 @@ export function actionNumber(name: string): number {
 
 // ---------------------------------------------------------------- rows
 
-// What is asked of claims beside their intent's data, from when it comes in (sheet.ts) or is read back (storage/outline.ts)
-// until lists can find it.
+// What is asked of claims beside their intent's data, from when it comes in (sheet.ts) or is read back
+// (storage/outline.ts) until lists can find it.
 
 /**
- * A row: the number of the claim's action, its amount, and `hashText` of the names of its source, and of its target or the
- * wallet it is about, as signed numbers; 0 where it has none.
+ * A row: the number of the claim's action, its amount, and `hashText` of the names of its source, and of its target or
+ * the wallet it is about, as signed numbers; 0 where it has none.
  */
 export const CLAIM_WIDTH = 4;
 const ACTION = 0;

@@ -1,7 +1,7 @@
 /**
- * The schemas of the description. Those of what is sent are the very ones by which bodies are checked, only written out:
- * a shape that has a name here is referred to wherever the check uses it. Those of what is answered are put together from
- * the same data and the envelopes around it.
+ * The schemas of the description. Those of what is sent are the very ones by which bodies are checked, only written
+ * out: a shape that has a name here is referred to wherever the check uses it. Those of what is answered are put
+ * together from the same data and the envelopes around it.
  *
  * Answers are left open: a later version may tell more, and who was made from this description must not break on it.
  */
@@ -139,8 +139,9 @@ interface Written extends Schema {
 }
 
 /**
- * A schema that accepts the same, in words that other tools know: values of members by no pattern of their names, a type
- * beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be open.
+ * A schema that accepts the same, in words that other tools know: values of members by no pattern of their names, a
+ * type beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be
+ * open.
  */
 function writtenOut(schema: Schema, names: ReadonlyMap<Schema, string>): Schema {
   const tell = (part: Schema): Schema => {

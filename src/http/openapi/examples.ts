@@ -1,6 +1,6 @@
 /**
- * Bodies to try the interface with: signed, so that a server with an open ledger takes them as they stand. All of them by
- * one key, which anybody can make: it is for trying, and nothing that it may do is worth anything.
+ * Bodies to try the interface with: signed, so that a server with an open ledger takes them as they stand. All of them
+ * by one key, which anybody can make: it is for trying, and nothing that it may do is worth anything.
  */
 import { Kind } from '../../core/kinds.ts';
 import { canon } from '../../proof/canon.ts';

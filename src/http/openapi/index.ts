@@ -1,8 +1,8 @@
 /**
- * The description of the interface, as OpenAPI 3.1. It is made of what the server itself goes by: the table of routes, the
- * schemas by which bodies are checked, the paths by which lists are filtered, the table of reasons. So it cannot tell of
- * a path that is not there, nor of a member that is not taken. This file puts it together; it is loaded when somebody
- * first asks for it.
+ * The description of the interface, as OpenAPI 3.1. It is made of what the server itself goes by: the table of routes,
+ * the schemas by which bodies are checked, the paths by which lists are filtered, the table of reasons. So it cannot
+ * tell of a path that is not there, nor of a member that is not taken. This file puts it together; it is loaded when
+ * somebody first asks for it.
  */
 import { OPERATORS } from '../../core/filters.ts';
 import { KINDS, Kind } from '../../core/kinds.ts';

@@ -1,7 +1,7 @@
 /**
- * What is said of each action: how an operation of it is called, what it takes and what it answers. The table is as long
- * as that of the actions, and whoever adds one is asked for its row by the compiler; which routes there are, the routes
- * themselves say.
+ * What is said of each action: how an operation of it is called, what it takes and what it answers. The table is as
+ * long as that of the actions, and whoever adds one is asked for its row by the compiler; which routes there are, the
+ * routes themselves say.
  */
 import { KINDS, Kind } from '../../core/kinds.ts';
 import type { Action, RouteRow } from '../paths.ts';
@@ -184,8 +184,8 @@ export function operationOf(route: RouteRow): Operation {
 }
 
 /**
- * The statuses with which it may be refused. What is read from a path, a query or a body can be wrong in ways of its own;
- * the rest may happen to any request.
+ * The statuses with which it may be refused. What is read from a path, a query or a body can be wrong in ways of its
+ * own; the rest may happen to any request.
  */
 export function refusalsOf({ path, action }: RouteRow, operation: Operation): number[] {
   const { body, filtered } = operation;

@@ -1,4 +1,6 @@
-/** What ayni sends to others, as webhooks of the description: whoever is called makes the types of what comes out of it. */
+/**
+ * What ayni sends to others, as webhooks of the description: whoever is called makes the types of what comes out of it.
+ */
 import { ref } from './names.ts';
 
 interface OutwardCall {

@@ -1,11 +1,12 @@
 /**
- * Multiples of points by tables: the comb method (Lim and Lee, "More Flexible Exponentiation with Precomputation", 1994)
- * with digits that are never zero (Hamburg, "Fast and compact elliptic-curve cryptography", 2012, section 3.3).
+ * Multiples of points by tables: the comb method (Lim and Lee, "More Flexible Exponentiation with Precomputation",
+ * 1994) with digits that are never zero (Hamburg, "Fast and compact elliptic-curve cryptography", 2012, section 3.3).
  *
  * A scalar's bits stand in `blocks` blocks of `teeth` rows of `spacing` columns, and each bit means plus or minus its
- * power of two. A table has, for each block, the sums of the powers at its rows' first column under all signs, the highest
- * row's being plus: 2^(teeth - 1) entries. A column of a block is then one entry or its negative, so a multiple costs
- * `spacing` doublings and `spacing * blocks` additions, whatever the scalar; several multiples share the doublings.
+ * power of two. A table has, for each block, the sums of the powers at its rows' first column under all signs, the
+ * highest row's being plus: 2^(teeth - 1) entries. A column of a block is then one entry or its negative, so a multiple
+ * costs `spacing` doublings and `spacing * blocks` additions, whatever the scalar; several multiples share the
+ * doublings.
  *
  * The two lanes of a vector make two sums side by side, or, where there is one alone, each its share of the blocks.
  *
@@ -26,7 +27,9 @@ export interface Shapes {
   readonly base: Shape;
 }
 
-/** A key's table is 8 KiB in both. Fewest additions, for two multiples side by side; the base point's table is 256 KiB. */
+/**
+ * A key's table is 8 KiB in both. Fewest additions, for two multiples side by side; the base point's table is 256 KiB.
+ */
 export const PAIRED: Shapes = {
   key: { teeth: 6, blocks: 2, spacing: 22 },
   base: { teeth: 12, blocks: 1, spacing: 22 },
@@ -128,8 +131,8 @@ export class Combs {
   }
 
   /**
-   * Makes the table of the negative of this point, given by its encoding (8 words). Returns false where there is no such
-   * point, or where it is not of order L: multiples are reckoned modulo L here.
+   * Makes the table of the negative of this point, given by its encoding (8 words). Returns false where there is no
+   * such point, or where it is not of order L: multiples are reckoned modulo L here.
    */
   buildKey(encoding: Uint32Array, place: number): boolean {
     if (!this.#decode(encoding, true)) return false;
@@ -138,7 +141,10 @@ export class Combs {
     return this.#isOrderL(table);
   }
 
-  /** Lane `lane` of the next `run`: s times the base point plus k times the point of `table`. Scalars are 8 words below L. */
+  /**
+   * Lane `lane` of the next `run`: s times the base point plus k times the point of `table`. Scalars are 8 words below
+   * L.
+   */
   schedule(lane: number, s: Uint32Array, k: Uint32Array, table: number): void {
     const { key, base } = this.#shapes;
     this.#recode(s);
@@ -153,8 +159,8 @@ export class Combs {
   }
 
   /**
-   * Makes the point that lane 0's schedule stands for, in both lanes of row `row`: each lane has its share of a column's
-   * entries, which with doublings of its own come to a part of the sum, and the parts are added at last.
+   * Makes the point that lane 0's schedule stands for, in both lanes of row `row`: each lane has its share of a
+   * column's entries, which with doublings of its own come to a part of the sum, and the parts are added at last.
    */
   runAlone(row: number): void {
     const words = this.#words;
@@ -175,7 +181,9 @@ export class Combs {
     this.#addLanes(row);
   }
 
-  /** Divides the coordinates of the first `count` rows by their Z: one inversion for all of them (Montgomery's trick). */
+  /**
+   * Divides the coordinates of the first `count` rows by their Z: one inversion for all of them (Montgomery's trick).
+   */
   normalise(count: number): void {
     const { multiply } = this.#curve;
     const [inverse, one] = [scratch(6), scratch(7)];
@@ -199,8 +207,8 @@ export class Combs {
   }
 
   /**
-   * Both lanes of a row become the sum of its two points, whichever they are: "add-2008-hwcd-3", but for T, since nothing
-   * is added to a sum: 8 products.
+   * Both lanes of a row become the sum of its two points, whichever they are: "add-2008-hwcd-3", but for T, since
+   * nothing is added to a sum: 8 products.
    */
   #addLanes(row: number): void {
     const { multiply, add, subtract } = this.#curve;
@@ -320,8 +328,8 @@ export class Combs {
   }
 
   /**
-   * The sums of one block from row `from` on: bit j of a row's number tells the sign of tooth j. The last tooth but one is
-   * minus in lane 0 and plus in lane 1, the last is plus.
+   * The sums of one block from row `from` on: bit j of a row's number tells the sign of tooth j. The last tooth but one
+   * is minus in lane 0 and plus in lane 1, the last is plus.
    */
   #addUp(from: number, teeth: number, firstTooth: number): void {
     const { addEntries } = this.#curve;
@@ -339,7 +347,10 @@ export class Combs {
     }
   }
 
-  /** Whether L times the point of a key's table is nothing. L is odd, so that it is not changed when its digits are made. */
+  /**
+   * Whether L times the point of a key's table is nothing. L is odd, so that it is not changed when its digits are
+   * made.
+   */
   #isOrderL(table: number): boolean {
     const zero = new Uint32Array(8);
     for (let lane = 0; lane < 2; lane++) this.schedule(lane, zero, ORDER, table);
@@ -351,8 +362,8 @@ export class Combs {
   }
 
   /**
-   * The digits of a scalar, plus (1) and minus (0): a number that is odd, k or k + L, is the sum of all powers of two below
-   * 2^bits under the signs that the bits of (k - 1) / 2 + 2^(bits - 1) tell.
+   * The digits of a scalar, plus (1) and minus (0): a number that is odd, k or k + L, is the sum of all powers of two
+   * below 2^bits under the signs that the bits of (k - 1) / 2 + 2^(bits - 1) tell.
    */
   #recode(scalar: Uint32Array): void {
     const words = this.#scalar;

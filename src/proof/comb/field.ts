@@ -64,7 +64,9 @@ export function wordsOf(value: bigint): Uint32Array {
   return Uint32Array.from({ length: 8 }, (_, i) => Number(BigInt.asUintN(32, value >> BigInt(32 * i))));
 }
 
-/** Multiples of p whose limbs are all at least 1 (or 3) times e, so that what is subtracted from them stays positive. */
+/**
+ * Multiples of p whose limbs are all at least 1 (or 3) times e, so that what is subtracted from them stays positive.
+ */
 const TWICE_P = (i: number) => (i === 0 ? words(0x7ffffda, 0x7ffffda, 0x3fffffe, 0x3fffffe) : TWICE_P_REST);
 const TWICE_P_REST = words(0x7fffffe, 0x7fffffe, 0x3fffffe, 0x3fffffe);
 const FOUR_TIMES_P = (i: number) => (i === 0 ? words(0xfffffb4, 0xfffffb4, 0x7fffffc, 0x7fffffc) : FOUR_TIMES_P_REST);
@@ -135,8 +137,8 @@ function rightForms(fn: WasmFunction, factor: Vectors) {
 }
 
 /**
- * Limb i of `f` times limb j of `g`, as column i + j takes it: from the tenth column on it wraps round 19 times, and two
- * odd limbs stand half a bit too low each, so that their product counts twice.
+ * Limb i of `f` times limb j of `g`, as column i + j takes it: from the tenth column on it wraps round 19 times, and
+ * two odd limbs stand half a bit too low each, so that their product counts twice.
  */
 function product(f: ReturnType<typeof leftForms>, g: ReturnType<typeof rightForms>, i: number, j: number): Code {
   const isAligned = i % 2 === j % 2;

@@ -1,10 +1,10 @@
 /**
  * Verifies signatures under keys that sign often, many at a time, at less than half of what a library takes for one: by
- * tables of the key's multiples (combs.ts), two signatures side by side, and one inversion for all. One that comes alone
- * takes a little more than half of what the library does.
+ * tables of the key's multiples (combs.ts), two signatures side by side, and one inversion for all. One that comes
+ * alone takes a little more than half of what the library does.
  *
- * What always holds: it is the rule of ../verify.ts. A key has a table only after the library accepted a signature under
- * it, and what is not found good here the library is asked about: what this arithmetic says alone is yes, where
+ * What always holds: it is the rule of ../verify.ts. A key has a table only after the library accepted a signature
+ * under it, and what is not found good here the library is asked about: what this arithmetic says alone is yes, where
  * encode(SB - kA) = R byte for byte, S < L, and R is not of small order.
  */
 import { type Slab, TEXT_BYTES_MAX } from '../slab.ts';
@@ -97,7 +97,8 @@ export class KeyedVerifier {
     this.#texts = texts;
     // What a task left that ended in the middle are rows of its own.
     this.#underway.length = 0;
-    // A table takes as long as some rows; where many keys are due at once, the rows behind them wait for one of them only.
+    // A table takes as long as some rows; where many keys are due at once, the rows behind them wait for one of them
+    // only.
     let mayBuild = true;
     const words = new Uint32Array(rows.buffer, rows.byteOffset, count * ROW_WORDS);
     for (let row = 0; row < count; row++) {

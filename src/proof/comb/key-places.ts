@@ -1,7 +1,8 @@
 /**
  * Which keys have a table: those that sign most often. Keys stand in sets of a few places, as lines in a processor's
  * cache; how often a key was seen lately is estimated for all keys alike, in counters that some may share (Einziger,
- * Friedman and Manes, "TinyLFU", 2017, with one row), so that keys seen now and then do not push out those seen all the time.
+ * Friedman and Manes, "TinyLFU", 2017, with one row), so that keys seen now and then do not push out those seen all the
+ * time.
  *
  * A key that can have no table keeps its place too, so that not every eighth signature of it costs the try again.
  *
@@ -30,7 +31,10 @@ export class KeyPlaces {
   /** Sights until all counters are halved. */
   #untilHalved: number;
 
-  /** At most `countMax` places, which must be those of one set at least. The salt keeps strangers from choosing who shares one. */
+  /**
+   * At most `countMax` places, which must be those of one set at least. The salt keeps strangers from choosing who
+   * shares one.
+   */
   constructor(countMax: number, salt: number) {
     const count = countMax - (countMax % WAYS);
     this.count = count;
@@ -53,8 +57,8 @@ export class KeyPlaces {
   }
 
   /**
-   * A place for a key that has no table, emptied, or -1: it is not seen often enough, it can have none, or those it would
-   * push out are seen more.
+   * A place for a key that has no table, emptied, or -1: it is not seen often enough, it can have none, or those it
+   * would push out are seen more.
    */
   claim(key: Uint32Array, at: number): number {
     const hash = this.#hash(key, at);

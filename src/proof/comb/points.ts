@@ -1,6 +1,7 @@
 /**
  * Points of edwards25519 in pairs, extended coordinates (X : Y : Z : T), T = XY / Z (Hisil, Wong, Carter and Dawson,
- * "Twisted Edwards Curves Revisited", 2008). Their formulas are complete: no point, of whatever order, needs a case of its own.
+ * "Twisted Edwards Curves Revisited", 2008). Their formulas are complete: no point, of whatever order, needs a case of
+ * its own.
  *
  * An entry is a point of one element a coordinate, y + x, y - x and 2dxy with Z = 1, its limbs in order: 120 bytes in
  * 128. An address of an entry plus one stands for its negative.

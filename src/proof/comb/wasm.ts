@@ -5,7 +5,10 @@
  * Why no compiler: straight-line code for a hundred products is a loop here, and nothing has to be built or shipped.
  */
 
-/** Bytes of instructions that leave one value, or none; those of operands stand in it as they are, so that nothing is copied. */
+/**
+ * Bytes of instructions that leave one value, or none; those of operands stand in it as they are, so that nothing is
+ * copied.
+ */
 export type Code = readonly (number | Code)[];
 
 /** A function over addresses, all 32-bit: its parameters are locals 0 to `params - 1`. */
