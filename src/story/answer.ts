@@ -1,10 +1,11 @@
 /**
- * What a server answered or sent (a record, a list, an event, a head, a refusal), checked with its public key. Of such
- * a text what is signed is proven, and no more: that a record is in the state that it is shown in, a story proves.
+ * Checks what a server answered or sent (a record, a list, an event, a head, a refusal) with the server's public key.
+ * What is signed in such a text is proven, and no more: that a record is in the state it is shown in, only a story
+ * proves.
  *
- * What it is, the server's own signature says, not its looks: a record is anybody's text, and may look like an event;
- * the server signs a record as one by naming its luid or status, what it says outward with a ledger, all else with a
- * moment.
+ * What kind of text it is follows from what the server signed, not from its looks: anybody can write a record that
+ * looks like an event. The server's proof names the luid or status of a record, the ledger of an event or a call, and
+ * only the moment of anything else.
  */
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { expect } from './not-proven.ts';
@@ -45,7 +46,7 @@ function recordReport(record: JsonObject, signed: Signed, server: string): Repor
   };
 }
 
-/** The luid that the server signed it by, where it did. */
+/** The luid in the server's proofs, undefined where they name none. */
 function signedLuid({ proofs }: Signed, server: string): Json | undefined {
   return proofs.map((proof) => luidIn(proof, server)).find((luid) => luid !== undefined);
 }
@@ -54,7 +55,7 @@ function luidIn({ public: key, custom }: SignedProof, server: string): Json | un
   return key === server && isObject(custom) ? custom.luid : undefined;
 }
 
-/** All that stands beside data and proofs, and who says so. */
+/** Every member beside data and proofs, each with who vouches for it. */
 export function recordFacts(record: JsonObject, signed: Signed, server: string): Fact[] {
   const isOther = signed.proofs.some((proof) => {
     const luid = luidIn(proof, server);
@@ -72,19 +73,19 @@ export function recordFacts(record: JsonObject, signed: Signed, server: string):
   return [...facts, ...othersOf(record, ['luid', 'hash', 'data', 'meta'])];
 }
 
-/** Who says so in a proof: the server, where it does, else whoever does. */
+/** Who vouches for this value in a proof: the server where it does, else the last signer that does. */
 function signerOf(proofs: readonly SignedProof[], name: string, value: Json, server: string): string {
   const sayers = proofs.filter(({ custom }) => isObject(custom) && custom[name] === value);
   const own = sayers.find((proof) => proof.public === server);
   if (own !== undefined && name === 'status') return 'signed by the server; what followed may be left out';
   if (own !== undefined && name === 'moment') return momentBy(own);
   if (own !== undefined) return BY_SERVER;
-  // A moment of somebody's own says nothing of the record's.
+  // A moment in somebody else's proof is not the record's.
   if (sayers.length === 0 || name !== 'status') return BY_NOBODY;
   return `signed by the key ${sayers.at(-1)!.public}; that it became the status, nobody has signed`;
 }
 
-/** Each status has a moment: which one stands there, the signature tells. */
+/** Each status has a moment of its own: the proof tells to which status this one belongs. */
 function momentBy(proof: SignedProof): string {
   const status = saidOf(proof, 'status');
   return status === '' ? BY_SERVER : `signed by the server, with the status ${status}`;
@@ -97,7 +98,7 @@ function othersOf(value: JsonObject, known: readonly string[]): Fact[] {
 
 // ---------------------------------------------------------------- what the server says of its own accord
 
-/** Events and calls: signed for one ledger, and one bridge. */
+/** Events and calls: both are signed for one ledger, a call for one bridge too. */
 function outwardReport(value: JsonObject, signed: Signed, custom: JsonObject, server: string): Report {
   const isForBridge = custom.bridge !== undefined;
   const signal = isObject(signed.data) && typeof signed.data.signal === 'string' ? plain(signed.data.signal) : '';
@@ -145,7 +146,7 @@ function saidFacts(custom: JsonObject): Fact[] {
   return Object.entries(custom).map(([name, member]) => factOf(name, member, BY_SERVER));
 }
 
-/** What stands beside what the server signed, but for the moment, where it is the one that is signed. */
+/** The members that the server did not sign; the moment is left out where it is the signed one. */
 function unsignedOf(value: JsonObject, { meta }: Signed, custom: JsonObject): Fact[] {
   const members = Object.entries(meta).filter(
     ([name, member]) => name !== 'proofs' && !(name === 'moment' && member === custom.moment),
@@ -154,7 +155,7 @@ function unsignedOf(value: JsonObject, { meta }: Signed, custom: JsonObject): Fa
   return [...facts, ...othersOf(value, ['hash', 'data', 'meta'])];
 }
 
-/** Records that a list or an event shows, which the server's signature over the whole says to be so. */
+/** The records in a list or an event, which the server's signature over the whole covers. */
 function nestedParts(data: Json, server: string): Part[] {
   const items = Array.isArray(data) ? data : isObject(data) ? Object.values(data) : [];
   return items.filter(isEnvelope).map((item) => {

@@ -1,6 +1,6 @@
 /**
- * Bytes and their texts, by what Node and browsers have alike. SHA-256 in JavaScript: crypto.subtle is missing where a
- * page comes by plain HTTP, and answers later than it is asked.
+ * Bytes to text and back, with nothing but what both Node and browsers have. SHA-256 is computed in JavaScript:
+ * crypto.subtle is missing on pages that come by plain HTTP, and is asynchronous.
  */
 import { sha256 as hash } from '@noble/hashes/sha2.js';
 import { expect } from './not-proven.ts';
@@ -52,7 +52,7 @@ export function textOfUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** A moment as ECMAScript writes it; throws a RangeError for what is none. */
+/** A moment in ECMAScript's ISO format; throws a RangeError for a number that is no moment. */
 export function isoOf(moment: number): string {
   return new Date(moment).toISOString();
 }

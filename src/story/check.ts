@@ -1,5 +1,6 @@
 /**
- * A text and a public key → what is proven: a story, or what a server answered. The one door for those who show it.
+ * A text and a public key → a report of what is proven. The text is a story or a server's answer. Whoever shows reports
+ * calls nothing else in this folder.
  *
  * What always holds: it never throws; where anything is wrong, or anything at all goes wrong in here, the verdict is
  * not `proven` and not `signed`, and nothing of the text is shown.
@@ -12,7 +13,7 @@ import { BY_CHAIN, type Fact, factOf, partOf, type Report, titleOf } from './rep
 import { beginCounting, type Signed } from './signed.ts';
 import { checkStory, type Story } from './story.ts';
 
-/** Characters of a text: half of the longest that browsers have. */
+/** The longest text that is checked, in characters: half of the longest string that browsers have. */
 export const TEXT_CHARS_MAX = 1 << 28;
 
 /** `server`: its public key, base64, from somebody whom the reader trusts. */

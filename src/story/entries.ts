@@ -1,7 +1,7 @@
 /**
- * What the journal's entries tell of a record, read from their bytes: MessagePack as storage/codec.ts writes it, in any
- * version. That one needs Node, and reads for a server; this one reads for whoever has to be convinced, in a browser
- * too, and shares nothing with it: what one of them misreads the other does not.
+ * Reads from the bytes of journal entries what they tell of a record: MessagePack as storage/codec.ts writes it, in any
+ * format version. That file needs Node and reads for a server. This one reads for whoever has to be convinced, in a
+ * browser too, and shares no code with it, so that the two do not misread alike.
  *
  * What always holds: an entry is read whole, to its last byte, with the elements that its type has, or the check ends.
  */
@@ -40,7 +40,7 @@ export interface ToldEntry {
   moment: number;
   /** Written before format version 3: the server's proofs of an outcome do not name the intent. */
   isEarly: boolean;
-  /** Canonical data, of what has some. */
+  /** Canonical data; null where the entry has none. */
   data: string | null;
   /** The server's signature over a version. */
   seal: string | null;
@@ -54,8 +54,8 @@ export interface ToldEntry {
 export const Type = { create: 1, update: 2, drop: 3, proof: 4, intent: 5, step: 6 } as const;
 
 /**
- * Of each type, in the order of their numbers; where a proof changed labels it has one more, an intent in version 1
- * too.
+ * How many elements an entry has, by the number of its type. A proof that changed labels has one more, and so has an
+ * intent in version 1.
  */
 const ELEMENTS = [0, 10, 11, 10, 9, 11, 8];
 const TYPES = 8;
@@ -64,7 +64,7 @@ const LAST_VERSION = 3;
 const STATUSES = ['pending', 'prepared', 'committed', 'completed', 'failed', 'aborted', 'rejected', 'error'];
 const AT_ONCE = STATUSES.slice(1, 4);
 
-/** Of a moment with a year of four digits. */
+/** Characters of a moment whose year has four digits. */
 const ISO_CHARS = 24;
 
 /** The alphabet of luids, in the order of its values. */
@@ -82,7 +82,7 @@ export function readEntry(bytes: Uint8Array): ToldEntry {
   expect(version <= LAST_VERSION, 'an entry of a later format');
   const isFirst = version === 1;
   const hasMore = (type === Type.proof && list.length === 10) || (type === Type.intent && isFirst);
-  // Of a type that is none there are no elements, and here are more.
+  // An unknown type has 0 elements, which no list here has.
   expect(list.length === (ELEMENTS[type] ?? 0) + (hasMore ? 1 : 0), ODD);
   const moment = momentIn(list[5], isFirst ? 0 : 1000 * secondOf(luid));
   const entry: ToldEntry = {
@@ -110,7 +110,7 @@ export function readEntry(bytes: Uint8Array): ToldEntry {
     entry.outcome = outcomeIn(rest[1], base);
     return entry;
   }
-  // From version 2 on the hash of an intent is not told beside its data.
+  // From version 2 on an intent's hash is not written: it follows from the data.
   const [data, proofs, seal, thread, outcome] = type === Type.intent && !isFirst ? rest : rest.slice(1);
   const text = textIn(data);
   entry.data = text;
@@ -130,7 +130,7 @@ function secondOf(luid: string): number {
   return second;
 }
 
-/** A key may be told by its place in the data, what is said beside it by its moment. */
+/** A key may be given by its place in the data, a custom by its moment alone. */
 function proofIn(value: Packed | undefined, moment: number, data: string): ToldProof {
   const [key, result, custom, ...more] = listIn(value);
   expect(more.length === 0, ODD);
@@ -147,12 +147,12 @@ function customIn(value: Packed | undefined, moment: number): string | null {
   if (value === null) return null;
   if (typeof value !== 'number') return textIn(value);
   const text = isoOf(moment + numberIn(value));
-  // What has no year of four digits is told as text.
+  // A moment whose year has more digits is written as text.
   expect(text.length === ISO_CHARS, ODD);
   return `{"moment":"${text}","status":"created"}`;
 }
 
-/** As storage/outcomes.ts has them: two or five elements where an intent came to its end at once. */
+/** As storage/outcomes.ts writes them: two or five elements where an intent came to its end at once. */
 function outcomeIn(value: Packed | undefined, base: number): ToldOutcome {
   const list = listIn(value);
   const moment = momentIn(list[0], base);
@@ -245,7 +245,7 @@ function unpack(reader: Reader, depth: number): Packed {
     case 0xc4:
       return take(reader, unsigned(reader, 1));
     case 0xcb:
-      // Amounts alone may be no whole numbers, and nobody here asks for those; the rest is written otherwise.
+      // Only amounts may have fractions, and nothing here reads amounts; all else is written as integers.
       skip(reader, 8);
       return Number.NaN;
     case 0xcc:
@@ -285,7 +285,7 @@ function unpackList(reader: Reader, count: number, depth: number): Packed[] {
   return values;
 }
 
-/** Passes so many bytes, and says where they begin. */
+/** Moves past so many bytes; returns where they begin. */
 function skip(reader: Reader, count: number): number {
   const from = reader.at;
   expect(count <= reader.bytes.length - from, ODD);
@@ -304,7 +304,7 @@ function unsigned(reader: Reader, bytes: number): number {
   return value;
 }
 
-/** The SHA-256 of an entry, by which it stands in its frame. */
+/** The SHA-256 of an entry, base64: by it a frame lists the entry. */
 export function entryHash(bytes: Uint8Array): string {
   return encodeBase64(sha256(bytes));
 }

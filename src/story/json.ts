@@ -1,8 +1,8 @@
 /**
  * JSON text → value, so strictly that no two readers can see different things in it.
  *
- * JSON.parse passes over what a forger can use: of two members of one name it takes the last, where another reader
- * takes the first, and whole numbers past 2^53 it changes into others, of which the hash is as good. Here both end the
+ * JSON.parse lets pass what a forger can use. Of two members with one name it takes the last, where another reader
+ * takes the first; and it changes whole numbers past 2^53 into others, whose hash is just as good. Here both end the
  * check.
  *
  * What always holds: objects have no prototype, so that a member is there only where the text has it, whatever its
@@ -17,15 +17,15 @@ export interface JsonObject {
 }
 
 /**
- * What a server takes at most (--body-depth-max), with what is around it in a story. Canonical text calls itself once a
- * level.
+ * The deepest nesting that a server can be told to take (--body-depth-max), and that of a story around it. `canon`
+ * calls itself once a level.
  */
 const DEPTH_MAX = 640;
 
-/** Members and items together: each is memory, and a few bytes of text make one. */
+/** Members and items together: each takes memory, and a few bytes of text make one. */
 const PARTS_MAX = 4_000_000;
 
-/** Halves of characters, which text may name by an escape and not hold. */
+/** Lone surrogates: a text may name them by an escape, but not contain them. */
 const HALVES = /\p{Surrogate}/u;
 const SPACE = /[ \t\n\r]*/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a text of JSON has none, they must be found
@@ -72,7 +72,7 @@ interface Reader {
   parts: number;
 }
 
-/** The match of a pattern that begins here, which is passed. */
+/** Matches a pattern at the reader's place, and moves past the match. */
 function take(reader: Reader, pattern: RegExp): RegExpExecArray | null {
   pattern.lastIndex = reader.at;
   const match = pattern.exec(reader.text);
@@ -107,7 +107,7 @@ function enter(reader: Reader, depth: number): void {
   skipSpace(reader);
 }
 
-/** Whether another part follows the one that was read; passes what stands between. */
+/** Whether another part follows the one that was read; moves past the comma, or the end. */
 function goesOn(reader: Reader, end: string): boolean {
   if (++reader.parts > PARTS_MAX) throw new TooLarge();
   skipSpace(reader);
@@ -190,11 +190,14 @@ function readNumber(reader: Reader): number {
   return value;
 }
 
-/** What a number is to the last digit, however it is written: of a double the shortest that is nearest to it alone. */
+/**
+ * One form for a decimal number, however it was written: its digits without outer zeros, and an exponent. A double is
+ * written as the shortest decimal to which it is the nearest.
+ */
 function decimalOf(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  // By a pattern each zero of a long run in the middle would be looked at as often as there are zeros behind it.
+  // A pattern for the zeros at the end would go over a long run in the middle once for each zero in it.
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
   if (end === 0) return whole === '' ? text : '0';

@@ -1,6 +1,6 @@
 /**
- * What is said of a text that is not what it says it is. The message is a sentence without its full stop, of ours
- * alone: a text could say in it that it is proven.
+ * Thrown where a text is not what it claims to be. The message is a sentence without its full stop, in our own words
+ * alone: words of the text could claim there that it is proven.
  */
 export class NotProven extends Error {
   override name = 'NotProven';
@@ -11,7 +11,7 @@ export function expect(fact: boolean, what: string): asserts fact {
   if (!fact) throw new NotProven(what);
 }
 
-/** A text that is larger than a page takes; whether it is proven, nobody has looked. */
+/** Thrown for a text that is larger than a page takes: nobody has looked whether it is proven. */
 export class TooLarge extends Error {
   override name = 'TooLarge';
 }

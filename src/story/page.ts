@@ -10,7 +10,7 @@ import { checkText, TEXT_CHARS_MAX } from './check.ts';
 import type { Fact, Part, ProofRow, Report, Verdict } from './report.ts';
 import { brief } from './shown.ts';
 
-// What of a browser is used here. Its whole types would let the rest of the tree use it too.
+// The parts of a browser that are used here. Its full types would let the rest of the tree use them too.
 interface Element {
   textContent: string | null;
   value: string;
@@ -48,9 +48,9 @@ const [form, key, file, text, chosen, result] = ['form', 'key', 'file', 'text', 
   Element,
 ];
 
-/** The file to be checked; where there is none, the text is. */
+/** The file to be checked; null where the text is. */
 let taken: ChosenFile | null = null;
-/** Of what stands there now; what was begun for an earlier one is dropped. */
+/** Counts inputs: a check that was begun for an earlier one is dropped. */
 let turn = 0;
 
 function takeFile(one: ChosenFile | null): void {
@@ -60,7 +60,7 @@ function takeFile(one: ChosenFile | null): void {
   forget();
 }
 
-/** Takes away what was said of something else. */
+/** Removes the verdict on an earlier input. */
 function forget(): void {
   turn++;
   result.replaceChildren();
@@ -71,7 +71,7 @@ async function check(): Promise<void> {
   const mine = turn;
   result.replaceChildren(element('p', 'Checking …'));
   const content = await contentOf(taken);
-  // So that the words above are seen: what follows holds up the page.
+  // Lets the browser show the words above: the check then blocks the page.
   await new Promise((done) => setTimeout(done, 30));
   if (mine !== turn) return;
   const report = content.report ?? checkText(content.text, key.value.trim());
@@ -114,7 +114,7 @@ const PARTS_SHOWN_MAX = 120;
 
 function show({ verdict, said: sentence, notes, parts }: Report): void {
   const heading = element('h2', VERDICTS[verdict]);
-  // So that who hears or enlarges the page is taken to what it says.
+  // So that screen readers and magnifiers go to the verdict.
   heading.tabIndex = -1;
   const verdictBox = element('div', heading, element('p', sentence), ...notes.map((note) => element('p', note)));
   verdictBox.className = `verdict ${verdict}`;
@@ -124,7 +124,7 @@ function show({ verdict, said: sentence, notes, parts }: Report): void {
   heading.focus();
 }
 
-/** The first is what was asked for, and lies open; the others are opened by whoever wants them. */
+/** The first part is what was asked for and is open; the others are folded up. */
 function partElement({ title, facts, data, proofs, proofsLeftOut }: Part, n: number): Element {
   const content = [
     list('dl', facts.flatMap(factElements)),
@@ -139,7 +139,7 @@ function partElement({ title, facts, data, proofs, proofsLeftOut }: Part, n: num
     : element('details', element('summary', element('code', title)), ...content);
 }
 
-// What is of the file stands in boxes: it could say that somebody signed it.
+// Text from the file stands in boxes: outside, it could pass for our own words that somebody signed it.
 
 function factElements({ name, value, by }: Fact): Element[] {
   return [element('dt', element('code', name)), element('dd', element('code', value), ' ', element('small', by))];

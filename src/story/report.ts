@@ -1,6 +1,6 @@
 /**
- * What was found, in words and in pieces that a page puts beside each other. Every text in it that comes from the file
- * is as `plain` makes it, and is text: whoever shows it makes no markup of it.
+ * What was found: a verdict in words, and the parts that a page shows. Every text in it that comes from the file has
+ * gone through `plain` (shown.ts), and is to be shown as text, never as markup.
  */
 import { canon } from '../proof/canon.ts';
 import { isObject, type Json } from './json.ts';
@@ -8,16 +8,16 @@ import { expect } from './not-proven.ts';
 import { brief, plain, pretty, type Shown } from './shown.ts';
 import type { Signed, SignedProof } from './signed.ts';
 
-/** The first three are the codes 0, 2 and 1 of check-story.py; what nobody has looked at is none of them. */
+/** The first three are the exit codes 0, 2 and 1 of check-story.py, in this order; `unchecked` has none there. */
 export type Verdict = 'proven' | 'signed' | 'wrong' | 'unchecked';
 
 export interface Report {
   verdict: Verdict;
-  /** One sentence; of a story that of check-story.py. */
+  /** One sentence; for a story the one that check-story.py prints. */
   said: string;
   /** What follows from it, and what does not. */
   notes: string[];
-  /** Nothing where anything is wrong: what is not so is not shown. */
+  /** Empty where anything is wrong: what is not proven is not shown. */
   parts: Part[];
 }
 
@@ -33,7 +33,7 @@ export interface Part {
 export interface Fact {
   name: string;
   value: string;
-  /** Whose word it is. */
+  /** Who vouches for it. */
   by: string;
 }
 
@@ -76,7 +76,7 @@ function rowOf(proof: SignedProof, server: string): ProofRow {
   };
 }
 
-/** A member of what a proof says, where that is a text. */
+/** A member of a proof's `custom`, '' where that is no text. */
 export function saidOf({ custom }: SignedProof, name: string): string {
   const value = isObject(custom) ? custom[name] : undefined;
   return typeof value === 'string' ? brief(value, VALUE_CHARS_MAX) : '';

@@ -1,16 +1,17 @@
 /**
- * What a hostile file says, as text that shows what is there: characters that are not seen, or turn the order of others
- * around, are written as \uXXXX; what is longer than anybody reads is cut, and said to be.
+ * Makes text from a file that may be hostile fit to be shown. Characters that are invisible, or change the order in
+ * which others are shown, become \uXXXX. What is longer than anybody reads is cut, and marked as cut.
  */
 import type { Json } from './json.ts';
 
 /**
- * Controls, directions, fillers, private ones, ones of no meaning, spaces that are none, the Braille pattern without
- * dots, and what stands for an object.
+ * Control and format characters (among them those of writing direction), lone surrogates, private and unassigned code
+ * points, line and paragraph separators, ignorable characters, spaces other than the usual one, the Braille pattern
+ * without dots, and the object replacement character.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc]|(?! )\p{Zs}/gu;
 
-/** The text on one line, all of which is seen. */
+/** The text on one line, with nothing invisible in it. */
 export function plain(text: string): string {
   return text.replace(UNSEEN, (found) => {
     let escaped = '';
@@ -21,7 +22,7 @@ export function plain(text: string): string {
   });
 }
 
-/** The text, or its beginning. */
+/** The text; only its beginning where it is longer than `charsMax`. */
 export function brief(text: string, charsMax: number): string {
   return text.length <= charsMax ? plain(text) : `${plain(text.slice(0, charsMax))} …`;
 }
@@ -52,7 +53,7 @@ function write(writer: Writer, text: string): void {
 
 function writeText(writer: Writer, text: string): void {
   if (writer.left < 0) return;
-  // With its quotes it is longer than there is room for, so that it is seen that some was left out.
+  // With its quotes a cut text is longer than the room left, so that the writer knows that something was left out.
   write(writer, plain(JSON.stringify(text.slice(0, writer.left))));
 }
 

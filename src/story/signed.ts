@@ -1,6 +1,6 @@
 /**
- * What is signed: an envelope {hash, data, meta: {proofs}}, as records, lists, events and heads come in. Checked are
- * its hash, and of each proof the digest, the signature, and that it says nothing beside them.
+ * Checks a signed envelope {hash, data, meta: {proofs}}, in which records, lists, events and heads come: its hash, and
+ * of each proof the digest, the signature, and that it has no members that are not signed.
  */
 import { canon } from '../proof/canon.ts';
 import { verifyNoble } from '../proof/verify-noble.ts';
@@ -10,7 +10,7 @@ import { expect, TooLarge } from './not-proven.ts';
 
 /** A proof that holds. */
 export interface SignedProof {
-  /** Base64, the only one that these bytes have. */
+  /** Base64, in the only form that is taken for these bytes. */
   readonly public: string;
   readonly result: string;
   /** What it says beside the hash, and its canonical text; absent where it says nothing. */
@@ -27,22 +27,22 @@ export interface Signed {
 
 const PROOF_MEMBERS = ['custom', 'digest', 'method', 'public', 'result'];
 
-/** Signatures of one text: each takes some milliseconds. */
+/** How many signatures of one text are checked at most: each takes some milliseconds. */
 const SIGNATURES_MAX = 50_000;
 let signatures = 0;
 
-/** From here on signatures are those of another text. */
+/** Counts signatures from 0 again: those that follow are of another text. */
 export function beginCounting(): void {
   signatures = 0;
 }
 
-/** Whether it has what an envelope has. Of what is nested in others some has no proofs. */
+/** Whether it is an envelope with proofs. Some of those nested in others have none. */
 export function isEnvelope(value: Json | undefined): value is JsonObject {
   if (!isObject(value) || value.hash === undefined || value.data === undefined) return false;
   return isObject(value.meta) && value.meta.proofs !== undefined;
 }
 
-/** The proofs of an envelope, all of which hold. */
+/** Checks an envelope's hash and every proof of it. */
 export function checkProofs(envelope: Json | undefined, what: string): Signed {
   expect(isEnvelope(envelope), `${what}: it has no data, no hash or no proofs`);
   const { data, hash, meta } = envelope as { data: Json; hash: Json; meta: JsonObject };
@@ -53,7 +53,7 @@ export function checkProofs(envelope: Json | undefined, what: string): Signed {
   return { data, hash: right, meta, proofs };
 }
 
-/** The same, one of them the server's. */
+/** The same, and that one of the proofs is the server's. */
 export function checkSigned(envelope: Json | undefined, what: string, server: string): Signed {
   const signed = checkProofs(envelope, what);
   const isBy = signed.proofs.some((proof) => proof.public === server);
@@ -75,7 +75,7 @@ function checkProof(proof: Json, hash: string, what: string): SignedProof {
   return proof.custom === undefined ? held : { ...held, custom: proof.custom };
 }
 
-/** The object, which has no members but these. */
+/** The value as an object that has no members but these. */
 export function onlyMembers(
   value: Json | undefined,
   names: readonly string[],

@@ -118,17 +118,23 @@ function checkHead(value: Json | undefined, server: string): Signed {
 
 // ---------------------------------------------------------------- the chain of frames
 
-/** 67 bytes of a frame's head, and the SHA-256 of its entries' hashes: what its own hash is of (storage/format.ts). */
+/**
+ * A link: 67 bytes of a frame's head, and the SHA-256 of its entries' hashes. The frame's own hash is the SHA-256 of
+ * these (storage/format.ts).
+ */
 const HEAD_BYTES = 67;
 const HASH_BYTES = 32;
 const LINK_BYTES = HEAD_BYTES + HASH_BYTES;
-/** Where in it stand the seq of its first entry, how many there are, the moment, and the hash of the frame before. */
+/**
+ * Where in a link these begin: the seq of the frame's first entry, how many there are, the moment, the hash of the
+ * frame before.
+ */
 const FIRST_AT = 11;
 const COUNT_AT = 20;
 const MOMENT_AT = 25;
 const BEFORE_AT = 35;
 
-/** Where a chain ends, every link of which holds and which has all the entries. */
+/** Checks that every link of the chain holds and that all the entries are in its frames; returns where it ends. */
 function checkChain(value: Json | undefined, lines: readonly Line[], head: Signed): { seq: number; moment: string } {
   const chain = onlyMembers(value, ['before', 'frames']);
   let before = bytesOfHex(chain.before, HASH_BYTES);
@@ -146,7 +152,7 @@ function checkChain(value: Json | undefined, lines: readonly Line[], head: Signe
       const count = view.getUint32(COUNT_AT);
       const last = first + (count - 1);
       const isNext = sameBytes(link.subarray(BEFORE_AT, HEAD_BYTES), before) && (seq === null || seq === first - 1);
-      // Beyond 2^53 the next number may be the same.
+      // Beyond 2^53 a number and the next may be the same.
       expect(isNext && count > 0 && Number.isSafeInteger(last), 'a frame does not continue the one before it');
       before = sha256(link);
       seq = last;

@@ -1,6 +1,7 @@
 /**
- * The versions of a record that its entries make, each with its meta, its data, and its proofs in order: what a server
- * that has these entries shows of it. Told once more, by what a story alone has; render.ts tells it for a server.
+ * The versions of a record that follow from its entries, each with its meta, its data, and its proofs in order: what a
+ * server that has these entries shows. render.ts does this for a server; here it is done again from nothing but what a
+ * story has.
  */
 import { canon } from '../proof/canon.ts';
 import { hexOf, isoOf, sha256 } from './bytes.ts';
@@ -50,7 +51,9 @@ export function tell(entries: readonly ToldEntry[], server: string): ToldVersion
   return versions;
 }
 
-/** Whether it has the hash of the version before it. Who leaves a circle names nothing but himself. */
+/**
+ * Whether its data has the hash of the version before it. Data by which a signer leaves a circle has only the signer.
+ */
 function namesParent({ type, luid }: ToldEntry): boolean {
   return type === Type.update || (type === Type.drop && !luid.startsWith('$csn'));
 }
@@ -64,21 +67,21 @@ function hashOf({ data }: ToldVersion): string {
   return hexOf(sha256(data));
 }
 
-/** What an entry with a new version changes of its meta. */
+/** What a new version changes in the record's meta. */
 function metaAtFirst({ type, luid, moment, thread }: ToldEntry): Record<string, unknown> {
   const meta = { moment: isoOf(moment) };
   if (type !== Type.intent) return meta;
   return { ...meta, status: 'pending', thread, ...(thread === luid.slice(5) ? {} : { routed: true }) };
 }
 
-/** The server's proof of a version as it came. */
+/** The server's proof that a version came in. */
 function sealOf({ type, luid, moment, seal }: ToldEntry, server: string): ToldProof {
   const sealed = { luid, moment: isoOf(moment) };
   const status = type === Type.intent ? 'pending' : 'created';
   return { public: server, result: seal, custom: canon(type === Type.update ? sealed : { ...sealed, status }) };
 }
 
-/** What the server's proofs of an outcome say; since 0.3.0 of which intent, too. */
+/** The customs of the server's proofs of an outcome. Since 0.3.0 they also name the intent. */
 function customsOf({ luid, isEarly }: ToldEntry, outcome: ToldOutcome, legs: readonly boolean[]): string[] {
   const { links, detail, reason } = outcome;
   return outcome.steps.map((status) => {
