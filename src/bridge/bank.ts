@@ -41,8 +41,8 @@ interface BankOptions {
   keys: KeyPair;
   clock(): number;
   /**
-   * Handles that the ledger has, or had, whose calls it believes, since others share the key; none: what it has learnt,
-   * or any.
+   * The handles that the ledger has, or had. The bank believes calls for these alone, since other ledgers share the
+   * key. Empty: for the handle it has learnt, or else for any.
    */
   ledgerHandles: readonly string[];
   /** Entries the bank keeps; beyond, it prepares no more. */
@@ -56,7 +56,7 @@ export interface Answer {
   body: string;
 }
 
-/** An account as it shall be. */
+/** An account as it is to be. */
 export interface AccountPlan {
   handle: string;
   amount: number;
@@ -98,7 +98,7 @@ export class Bank {
   }
 
   /**
-   * Believes the ledger's key from now on, and where nobody said whose calls to believe, those of the ledger with this
+   * Believes the ledger's key from now on and, where `ledgerHandles` is empty, only calls for the ledger with this
    * handle. A key other than the one believed before is an error.
    */
   async pinLedger(key: string, handle: string | null = null): Promise<void> {
@@ -110,7 +110,7 @@ export class Bank {
     if (ledgerKey === null) return this.#enter({ type: 'ledger', key });
   }
 
-  /** Handles of the ledger whose calls it believes; none: of any that has the key. */
+  /** The handles for which calls are believed; empty: those of any ledger with the key. */
   get #believed(): readonly string[] {
     const { ledgerHandles } = this.#options;
     const { ledgerHandle } = this.books;
@@ -155,12 +155,12 @@ export class Bank {
     const [, pattern, handler] = route;
     const answer = await handler(pattern.exec(pathname)![1]!, bytes, searchParams);
     if (!isRefusal(answer)) return answer;
-    // What an entry has become, of which it may tell, need not be on the device yet.
+    // The refusal may tell of an entry's state that is not on the device yet.
     await this.#lines.settled();
     return this.#refusal(answer);
   }
 
-  /** The body that says no. */
+  /** A refusal as a signed answer. */
   #refusal({ status, reason, detail }: Refusal): Answer {
     return { status, body: this.#signed({ reason, detail }) };
   }
@@ -237,7 +237,10 @@ export class Bank {
     return this.#accept(null);
   }
 
-  /** The data of a call that the ledger has signed for this very bank: another would hand on what it was told. */
+  /**
+   * The data of a call that the ledger has signed for this very bank: else another bank could pass on a call that it
+   * was sent.
+   */
   #readCall(bytes: Buffer): JsonObject | Refusal {
     return this.#read(bytes, { bridge: [this.#options.house.name] });
   }
@@ -269,7 +272,10 @@ export class Bank {
     };
   }
 
-  /** Whether a prepare that came again is the one that came. One aborted unseen can be any of its intent. */
+  /**
+   * Whether a prepare that came again says the same as the first. An entry that was aborted before its prepare came
+   * fits any of its intent.
+   */
   #isOf(entry: Entry, request: PrepareRequest): boolean {
     if (entry.kind !== request.kind || entry.intent.hash !== request.intent.hash) return false;
     if (entry.account === '') return true;
@@ -277,8 +283,8 @@ export class Bank {
   }
 
   /**
-   * 202, once all that was entered is on the device; then the entry is reported, as often as it is asked for: as it is
-   * now, since what it becomes while this waits is not on the device yet.
+   * Answers 202 once all that was entered is on the device, and then reports the entry, each time it is asked for. The
+   * report tells the entry's state at the time of the call: a later one need not be on the device yet.
    */
   async #accept(handle: string | null): Promise<Answer> {
     const entry = handle === null ? undefined : this.books.entries.get(handle);
@@ -297,7 +303,7 @@ export class Bank {
       throw error;
     }
     const written = this.#lines.append(fact);
-    // Whoever must wait does so; that a write failed is told by `fatal`, once.
+    // Whoever has to wait does so on the same promise; a write that failed is told to `fatal`, once.
     written.catch(() => {});
     return written;
   }

@@ -11,7 +11,7 @@ import { type Kind, POSTINGS, type Posting, type State } from './machine.ts';
 
 export interface Account {
   handle: string;
-  /** An account that is not takes part in nothing new. */
+  /** An account that is not active takes part in nothing new. */
   isActive: boolean;
   available: number;
   held: number;
@@ -43,7 +43,7 @@ export interface IntentName {
 
 /** One thing that happened. What was decided stands in it, so that reading it again decides nothing. */
 export type Fact =
-  /** Books of before say no handle, and then one more such fact says it. */
+  /** Books of earlier versions have no handle here; then a second such fact adds it. */
   | { type: 'ledger'; key: string; handle?: string }
   | { type: 'account'; account: string; amount: number }
   | { type: 'activity'; account: string; isActive: boolean }
@@ -61,7 +61,10 @@ export type Fact =
       detail?: string;
     }
   | { type: 'step'; entry: string; state: 'committed' | 'aborted'; moment: string }
-  /** A report was answered; `status` is the answer's, of which 2xx took it and another will never do so. */
+  /**
+   * A report was answered for good; `status` is the answer's: with 2xx the ledger took it, with any other it never
+   * will.
+   */
   | { type: 'told'; entry: string; state: State; status: number }
   | { type: 'intent'; intent: string; status: string }
   | { type: 'event'; event: string; effect: string; signal: string };
@@ -137,7 +140,10 @@ export function apply(books: Books, fact: Fact): void {
   }
 }
 
-/** Adds up every account; throws BooksError where that is not what the books say was opened, went and came. */
+/**
+ * Adds up every account; throws BooksError where the sum is not what they were opened with, minus what went out, plus
+ * what came in.
+ */
 export function addUp(books: Books): void {
   let sum = 0n;
   for (const { handle, available, held } of books.accounts.values()) {
@@ -147,7 +153,7 @@ export function addUp(books: Books): void {
   assert(sum + books.out - books.in === books.opened, `accounts hold ${sum}, which is not what they should`);
 }
 
-/** Adds up everything anew: the accounts, and each account's hold out of the entries that ask for it. */
+/** Adds up everything anew: the accounts, and each account's hold from the prepared debits. */
 export function recount(books: Books): void {
   addUp(books);
   const holds = new Map<string, bigint>();
@@ -185,7 +191,7 @@ function moveEntry(books: Books, handle: string, state: 'committed' | 'aborted',
   delete entry.detail;
 }
 
-/** Moves the entry's amount as the posting says; what was in the accounts, out and in, before and after, is equal. */
+/** Moves the entry's amount as the posting says; the sum over accounts, out and in is the same before and after. */
 function post(books: Books, { account: handle, amount }: Entry, posting: Posting): void {
   const account = accountOf(books, handle);
   const sign = (place: keyof Posting): number => posting[place] ?? 0;

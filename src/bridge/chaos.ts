@@ -1,6 +1,6 @@
 /**
- * A bank that behaves badly on purpose, by chance from one seed, so that a ledger can be seen to bear it. Its books
- * stay right: what is bad is what it lets the ledger know of them, and when.
+ * A bank that misbehaves on purpose, at random from one seed, to show that a ledger bears it. Its books stay right:
+ * only what it tells the ledger of them, and when, is wrong.
  */
 
 /** Pranks, in the order the help tells them. */

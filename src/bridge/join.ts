@@ -2,7 +2,8 @@
  * What a ledger must have before it can ask a bank for anything: the symbol, a bridge record with the bank's address, a
  * wallet behind it, and how far that wallet may go below zero. The bank makes them, signed with its own key.
  *
- * Done again it changes nothing: what is there already is compared, and an other of the same name is an error.
+ * Done again it changes nothing: what is there already is compared, and a different record of the same name is an
+ * error.
  */
 
 import { isObject, type JsonObject, parseObject } from '../client/json.ts';
@@ -26,8 +27,8 @@ interface JoinOptions {
 
 const FACTOR = 100;
 /**
- * Half as long as an answer is waited for: else the ledger, which says in time that it is still pending, seems to be
- * away.
+ * Half as long as an answer is waited for. With the same time for both, a ledger that answers at its end that the
+ * record is still pending would seem to be away.
  */
 const WAIT = { prefer: 'wait=5' };
 
@@ -39,7 +40,7 @@ export async function join({ ledger, keys, name, symbol, url, header, limit }: J
   await make('symbols', { handle: symbol, factor: FACTOR });
   const secure = header === null ? {} : { secure: [{ schema: 'header', key: header.name, value: header.value }] };
   const config = { server: url };
-  // Who may activate a bridge reports for it.
+  // The right to activate a bridge is the right to report for it.
   const access = [{ action: 'activate', signer: { public: encodeBase64(keys.public) } }];
   await make('bridges', { handle: name, schema: 'rest', config, traits: ['statuses'], access, ...secure });
   await make('wallets', { handle: name, schema: 'bank-wallet', bridge: name });
@@ -58,7 +59,7 @@ async function makeOnce(ledger: Ledger, keys: KeyPair, kind: string, data: JsonO
   const what = `${kind.slice(0, -1)} ${data.handle}`;
   if (made.status !== 409) throw new Error(`the ledger does not take ${what}: ${made.status} ${reasonOf(made)}`);
   const found = bodyOf(await ledger.ask('GET', `/${kind}/${encodeURIComponent(data.handle as string)}`));
-  // Banks share the symbol, whoever came first.
+  // Banks share the symbol, whichever of them made it.
   if (kind !== 'symbols' && found.hash !== record.hash) {
     throw new Error(`the ledger has another ${what}; leave --join out, or take another --name`);
   }

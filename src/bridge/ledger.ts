@@ -19,7 +19,10 @@ export class UnreachableError extends Error {
 }
 
 const ANSWER_MS_MAX = 10_000;
-/** A record, to which anybody may have added four mebi of characters in proofs, three bytes each. */
+/**
+ * The longest answer that is read: a record, to which others may have added proofs of 4 Mi characters, of three bytes
+ * each.
+ */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 export class Ledger {
@@ -38,8 +41,8 @@ export class Ledger {
   }
 
   /**
-   * An answer that is not about the moment only: busy, starting and stopping ledgers are not reached. Rejects with
-   * UnreachableError where no whole one came in time, too: then the request was done, or was not.
+   * The ledger's answer. Rejects with UnreachableError where the ledger is busy, starting or stopping, and where no
+   * whole answer came in time: then the request may have been done, or not.
    */
   async ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<LedgerAnswer> {
     const answer = await this.#exchange(method, path, body, more, readAnswer);
@@ -49,8 +52,8 @@ export class Ledger {
   }
 
   /**
-   * What became of it, by the status alone. The answer to a report shows the whole intent, to which others may have
-   * added megabytes: it is passed by, however long it is. Rejects with UnreachableError where no answer began in time.
+   * The answer's status alone. The answer to a report shows the whole intent, to which others may have added megabytes:
+   * its body is thrown away, however long it is. Rejects with UnreachableError where no answer began in time.
    */
   tell(path: string, body: unknown): Promise<number> {
     return this.#exchange('POST', path, body, {}, passAnswer);
@@ -79,14 +82,16 @@ export class Ledger {
         take(response, resolve, reject),
       );
       sending.once('error', reject);
-      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole one it says
+      // Not every end is an error: an answer that changes the protocol (101) just ends. After a whole answer this does
       // nothing.
       sending.once('close', () => reject(new Error('no answer')));
       sending.end(text);
     });
   }
 
-  /** The key its signer `system` shows. Rejects where there is no answer or none that is signed by that very key. */
+  /**
+   * The key of the ledger's signer `system`. Rejects where no answer comes, or one that is not signed by that very key.
+   */
   async fetchKey(): Promise<string> {
     const { status, text } = await this.ask('GET', '/signers/system');
     const record = status === 200 ? parseObject(Buffer.from(text)) : null;
@@ -98,7 +103,9 @@ export class Ledger {
     return key;
   }
 
-  /** The handle of the ledger that it speaks to, as the server of this key says. Rejects where it does not. */
+  /**
+   * The handle of the ledger that it speaks to, as the server with this key has signed it. Rejects where it has not.
+   */
   async fetchHandle(key: string): Promise<string> {
     const { status, text } = await this.ask('GET', '');
     const record = status === 200 ? parseObject(Buffer.from(text)) : null;
@@ -130,7 +137,7 @@ function readAnswer(
   response.once('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(parts).toString() }));
 }
 
-/** What follows the status is read, so that the connection can be used again, and thrown away. */
+/** Reads the body and throws it away, so that the connection can be used again. */
 function passAnswer(response: http.IncomingMessage, resolve: (status: number) => void): void {
   // It may break off, or take longer than is waited for: the status is here.
   response.once('error', () => {});

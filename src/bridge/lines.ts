@@ -5,11 +5,11 @@
  *   JSON     {"after":"<the checksum of the line before>","facts":[…],"seq":<1, 2, 3 …>}
  *
  * What always holds: `append` resolves when its facts are on the device; one write and one sync are under way at a
- * time, and whatever comes in meanwhile makes up the next line. A write or sync that fails is final: nothing is
- * written after it. So it is where others have removed, replaced, cut or lengthened the file, as who puts back a copy
- * beside a running bank does. Reading takes whole lines only: bad bytes at the very end, with no whole line after them,
- * were never acknowledged and are cut; bad bytes anywhere else, a line missing or one too many, are damage, and the
- * bank does not start.
+ * time, and whatever comes in meanwhile makes up the next line. A write or sync that fails is final: nothing is written
+ * after it. The same goes where others have removed, replaced, cut or lengthened the file, as when a copy is put back
+ * beside a running bank. Reading takes whole lines only: bad bytes at the very end, with no whole line after them, were
+ * never acknowledged and are cut; bad bytes anywhere else, a line missing or one too many, are damage, and the bank
+ * does not start.
  *
  * Files come in through `LineDisk`, so that a test can tear them.
  */
@@ -41,7 +41,7 @@ export class DamageError extends Error {
 }
 
 const FACTS_MAX = 1000;
-/** A line is refused beyond it when written, and so can be when read. */
+/** Longer lines are refused when they are written, so they can be refused when read. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 const LF = 0x0a;
@@ -175,7 +175,7 @@ export class Lines<Fact extends object> {
     }
   }
 
-  /** What was written counts where whoever looks for the file by its name finds this one, and all of it. */
+  /** Throws unless the file of this name is still this one, and whole: only then does what was written count. */
   #expectAsLeft(): void {
     if (this.#disk.identity(this.#path) === this.#identity && this.#file.size() === this.#position) return;
     throw new Error(`${this.#path} is not as it was left: it was replaced, cut or written to by others`);
@@ -286,7 +286,7 @@ function hidesLine(bytes: Buffer): boolean {
   return false;
 }
 
-/** The file between its line ends, without what has no end; `bytes` is null for what is longer than any line. */
+/** The file cut at its line ends, without what has no end; `bytes` is null for a piece that is longer than any line. */
 function* splitLines(file: LineFile): Generator<{ bytes: Buffer | null; position: number }> {
   const size = file.size();
   const chunk = Buffer.alloc(CHUNK_BYTES);

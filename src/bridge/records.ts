@@ -1,5 +1,5 @@
 /**
- * Signed records that came: whether one is the ledger's.
+ * Whether a signed record that came in is the ledger's.
  *
  * A record is believed where its hash is that of its data, at least one proof is by the ledger's key, and the newest
  * proofs by that key all hold: its digest follows from hash and custom, and its signature from the digest. Other
@@ -15,8 +15,8 @@ import { type Refusal, refuse } from './refusal.ts';
 
 const HASH = /^[0-9A-Fa-f]{64}$/;
 /**
- * Signatures of one record that are looked at: of an intent with many legs whose bridge was away the ledger has said
- * for each that it is. Those before say nothing.
+ * How many of the ledger's proofs on a record are looked at, the newest. There may be very many: of an intent with many
+ * legs the ledger has signed for each of them that the bridge was away. Older ones are not needed.
  */
 const PROOFS_MAX = 256;
 
@@ -40,13 +40,16 @@ function wrongHash(what: string): Refusal {
   return refuse(422, 'crypto.hash-invalid', `the hash of ${what} is not that of its data`);
 }
 
-/** For whom a proof says that it speaks, and to whom: one of these. A member that is left out may be any. */
+/**
+ * Which ledger a proof must speak for, and to which bridge: one of these each. A member that is left out may be
+ * anything.
+ */
 export interface Bearing {
   readonly ledger?: readonly string[];
   readonly bridge?: readonly string[];
 }
 
-/** Why a record that `ledgerKey` has signed is not a word that bears all of this, or null. */
+/** Why no proof by `ledgerKey` on the record has all of this bearing, or null. */
 export function findStranger({ meta }: JsonObject, ledgerKey: string, bearing: Bearing): Refusal | null {
   const members = Object.entries(bearing);
   const proofs = proofsBy(ledgerKey, (meta as { proofs: unknown[] }).proofs);
@@ -57,7 +60,7 @@ export function findStranger({ meta }: JsonObject, ledgerKey: string, bearing: B
   return refuse(401, 'crypto.signature-invalid', `the body is not signed for ${wanted}`);
 }
 
-/** The newest by this key, whatever else stands beside them. */
+/** The newest proofs by this key, out of all. */
 export function proofsBy(key: string, proofs: readonly unknown[]): JsonObject[] {
   return proofs
     .filter(isObject)

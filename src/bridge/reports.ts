@@ -43,7 +43,10 @@ interface Pending {
 
 const FIRST_WAIT_MS = 100;
 const WAIT_FACTOR = 1.5;
-/** 404: the ledger has not written the intent yet, or is another one's for now. The others speak of the moment only. */
+/**
+ * 404: the ledger has not written the intent yet, or another one answers there for now. The others are about the moment
+ * only.
+ */
 const TRY_AGAIN = [404, 408, 425, 429];
 const OPPOSITE = {
   prepared: 'failed',
@@ -78,7 +81,7 @@ export class Reports {
     if (pending !== undefined) {
       pending.report = report;
       pending.attempts = 0;
-      // In flight is the one before; its answer, whatever it is, sends this one.
+      // The report before it is in flight; once that is answered, however, this one is sent.
       if (pending.isInFlight || pending.timer === null) return;
       clearTimeout(pending.timer);
       this.#makeDue(entry.handle, pending);
@@ -162,7 +165,8 @@ export class Reports {
 
   #lie({ intent, proof, state }: Report): Proof {
     const custom = { ...proof.custom, status: OPPOSITE[state] };
-    // The same signature under another status does not hold; a new one does, and is a lie all the same.
+    // With the signature as it was, the changed status does not verify; with a new one it does, and is a lie all the
+    // same.
     if (this.#options.chaos.waitMs() % 2 === 0) return { ...proof, custom };
     return makeProof(intent.hash, custom, this.#options.keys);
   }

@@ -18,7 +18,7 @@ export interface PrepareRequest {
   /** The wallet the entry takes from or gives to, and the account its sender named behind it, if any. */
   readonly wallet: string;
   readonly named: string | null;
-  /** Whether its claims name several accounts, or another than it does: then the one above is not the whole truth. */
+  /** Whether its claims name several accounts, or another than the entry: then `named` is not the whole truth. */
   readonly isMixed: boolean;
   readonly symbol: string;
   readonly amount: number;
@@ -100,8 +100,8 @@ function accountIn(side: unknown): string | null {
 }
 
 /**
- * Whom a side of a claim names behind the wallet, as a text that others of the same have too. By a longer address,
- * which stands for the wallet, it is all the side says: claims that say it alike have an entry that says so itself.
+ * Whom a side of a claim names behind the wallet, as a text to compare. Where the side has a longer address that stands
+ * for the wallet, the text is the whole side: claims whose sides are equal have an entry that says the same.
  */
 function nameBehind(wallet: string, side: unknown): string {
   const handle = handleOf(side);

@@ -14,7 +14,8 @@ interface ServerOptions {
   port: number;
   bodyBytesMax: number;
   /**
-   * All bodies that are larger than most, while they arrive and are worked on: beyond, one more is sent away for now.
+   * Bytes of all large bodies together, while they arrive and are worked on. One more that does not fit is refused for
+   * now.
    */
   largeBytesMax: number;
   requestMsMax: number;
@@ -36,7 +37,7 @@ export interface BankServer {
 }
 
 const STOP_MS_MAX = 5000;
-/** Bodies up to here always have room: nearly all have. */
+/** Bodies up to this size always have room: nearly all are no larger. */
 const SMALL_BYTES = 64 * 1024;
 /** A body this many times too large is cut off. */
 const HEARD_TIMES_MAX = 4;
@@ -126,8 +127,8 @@ interface Body {
 }
 
 /**
- * The whole body; `gone` where the sender left before its end. Of one that is too large, finds no room, or is not to be
- * kept nothing is, and so much more of it is heard that its sender, still sending, can be answered.
+ * The whole body; `gone` where the sender left before its end. Nothing is kept of a body that is too large, finds no
+ * room, or is not wanted (`isKept`), but more of it is read, so that its sender, still sending, can be answered.
  */
 function readBody(request: IncomingMessage, bytesMax: number, room: Room, isKept: boolean): Promise<Body> {
   return new Promise((resolve) => {
@@ -155,7 +156,7 @@ function readBody(request: IncomingMessage, bytesMax: number, room: Room, isKept
       whole ??= Buffer.concat(parts);
       resolve({ whole, taken });
     });
-    // Also after its end, when nothing is told any more.
+    // These also come after the end; then the promise is settled already.
     const leave = () => {
       if (whole === null) letGo('gone');
       resolve({ whole: 'gone', taken: 0 });

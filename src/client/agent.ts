@@ -3,8 +3,8 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 
 /**
- * Where its name has several addresses, one that has not taken the connection is left for the next after so long: by
- * Node's own quarter of a second a ledger that is far away, and has one that leads nowhere from here too, is never
+ * How long one of several addresses of a name may take to accept a connection before the next is tried. Node's own
+ * quarter of a second is too short: a distant ledger, one of whose addresses leads nowhere from here, would never be
  * reached.
  */
 const CONNECT_MS_MAX = 1_500;
@@ -19,10 +19,7 @@ export function agentFor(url: string, options: https.AgentOptions = {}): http.Ag
   return new Agent({ keepAlive: true, autoSelectFamilyAttemptTimeout: CONNECT_MS_MAX, ...options });
 }
 
-/**
- * Why nothing came of a request. Where none of several addresses takes the connection, the error has a code and no
- * text.
- */
+/** Why a request failed. Where none of several addresses accepts the connection, the error has a code and no text. */
 export function failureText({ message, code }: NodeJS.ErrnoException): string {
   return message || code || 'no answer';
 }

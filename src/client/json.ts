@@ -1,12 +1,12 @@
 /**
- * Bytes → JSON object. Bounded before anything is made of them: nesting, since hashing calls itself once a level, and
- * parts, since anybody may send some, and the smallest take thirty times their bytes.
+ * Bytes → JSON object. Two things are bounded before parsing: nesting, since hashing calls itself once a level, and the
+ * number of parts, since anybody may send many, and the smallest take thirty times their bytes.
  */
 import { isUtf8 } from 'node:buffer';
 
 export type JsonObject = Record<string, unknown>;
 
-/** What a server can be told to take (--body-depth-max), with what is around it where it calls a bank. */
+/** The deepest nesting that a server can be told to take (--body-depth-max), and that of a call to a bank around it. */
 const DEPTH_MAX = 640;
 /** The four million characters that others may add to an intent come to 2.8 million, a mebibyte of its own to 0.7. */
 const PARTS_MAX = 4_000_000;
@@ -27,7 +27,9 @@ export function parseObject(bytes: Buffer): JsonObject | null {
   }
 }
 
-/** Whether brackets outside strings nest no deeper, and with commas are no more, than what is taken. */
+/**
+ * Whether brackets outside strings nest no deeper than DEPTH_MAX and are, together with commas, no more than PARTS_MAX.
+ */
 function isModest(bytes: Buffer): boolean {
   let [depth, parts] = [0, 0];
   for (let at = 0; at < bytes.length; at++) {

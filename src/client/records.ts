@@ -21,7 +21,7 @@ export interface SignedRecord {
   meta: { proofs: Proof[] };
 }
 
-/** How proofs are made, the only way there is. */
+/** The method of every proof: there is no other. */
 export const METHOD = 'ed25519-v2';
 
 /** The proof of `keys` over a hash; the same proof for the same custom. */

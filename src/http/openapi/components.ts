@@ -1,9 +1,10 @@
 /**
- * The schemas of the description. Those of what is sent are the very ones by which bodies are checked, only written
- * out: a shape that has a name here is referred to wherever the check uses it. Those of what is answered are put
- * together from the same data and the envelopes around it.
+ * The schemas of the description. Those of requests are the very ones by which bodies are checked, only written out: a
+ * shape that has a name here is referred to wherever the check uses it. Those of answers are put together from the same
+ * data and the envelopes around it.
  *
- * Answers are left open: a later version may tell more, and who was made from this description must not break on it.
+ * Answers may have further members: a later version may tell more, and a client that was made from this description
+ * must not break on it.
  */
 import { METRICS } from '../../core/balances.ts';
 import { INTENT_STATUSES } from '../../core/entry.ts';
@@ -139,9 +140,8 @@ interface Written extends Schema {
 }
 
 /**
- * A schema that accepts the same, in words that other tools know: values of members by no pattern of their names, a
- * type beside each enumeration, numbers that do not fit into 32 bits named as such, objects of anything said to be
- * open.
+ * A schema that accepts the same, in keywords that other tools know: no patterns of member names, a type beside each
+ * enumeration, a format for numbers that do not fit into 32 bits, objects of anything declared open.
  */
 function writtenOut(schema: Schema, names: ReadonlyMap<Schema, string>): Schema {
   const tell = (part: Schema): Schema => {
@@ -167,7 +167,10 @@ function writtenOut(schema: Schema, names: ReadonlyMap<Schema, string>): Schema 
   return told;
 }
 
-/** Which of several named shapes a value has is told by its `schema`, where each of them has a name for it. */
+/**
+ * Adds a discriminator where each of several named shapes has a value of `schema` of its own: that tells which shape it
+ * is.
+ */
 function discriminated(branches: readonly Schema[], names: ReadonlyMap<Schema, string>): Schema {
   const known = branches.map((branch) => [propertiesOf(branch)?.schema?.const, names.get(branch)] as const);
   if (known.some(([word, name]) => typeof word !== 'string' || name === undefined)) return {};
@@ -175,7 +178,7 @@ function discriminated(branches: readonly Schema[], names: ReadonlyMap<Schema, s
   return { discriminator: { propertyName: 'schema', mapping } };
 }
 
-/** With what is said of it and of its members. */
+/** The schema with the descriptions of it and of its members (shape-texts.ts). */
 function withTexts(name: string, schema: Schema): Schema {
   const { says: description, example } = SHAPES[name] ?? {};
   const members = name.endsWith('Data') ? { ...DATA_MEMBERS, ...MEMBERS[name] } : (MEMBERS[name] ?? {});
@@ -194,12 +197,12 @@ function withTexts(name: string, schema: Schema): Schema {
 
 // ---------------------------------------------------------------- what is answered
 
-/** With members whose names hang on what it is about. */
+/** For objects the names of whose members depend on what they are about. */
 const OPEN = { additionalProperties: true };
 const Moment = text({ format: 'date-time' });
 const luidOf = (prefix: string) => text({ pattern: `^\\$${prefix}\\.[A-Za-z0-9_-]{17}$` });
 
-/** What the server says, signed by it. */
+/** An answer of the server, in its signed envelope. */
 const answer = (data: Schema, more: Members = {}) => object({ data, hash: Hash, meta: ref('AnswerMeta'), ...more });
 
 /** A row of a list that is no record: the list around it is signed. */
@@ -208,7 +211,7 @@ const row = (data: Schema, prefix: string, meta = object({ moment: Moment })) =>
 
 const list = (items: Schema, page = 'Page') => answer(array(items), { page: ref(page) });
 
-/** Of each signal: with the record under the name of its kind, and what else there is. */
+/** What an event of each signal has: the record under the name of its kind, and what else there is. */
 function eventContent(): Schema {
   const signals = (...those: string[]) => among(those);
   const of = (signal: Schema, members: Members) => object({ handle: text(), signal, ...members });
@@ -307,7 +310,7 @@ function answerSchemas(): Record<string, Schema> {
     EventList: list(ref('Event'), 'EventPage'),
     DeliveryList: list(ref('Delivery')),
     GrantingRuleList: answer(array(ref('GrantingRule'))),
-    // That of one wallet tells no page.
+    // The list of one wallet's anchors has no `page`.
     WalletAnchorList: answer(array(ref('Anchor'))),
   };
   for (const [number, { name, prefix, path }] of KINDS.entries()) {

@@ -18,7 +18,7 @@ const signer = new Sealer(keyPairFromSecret(new Uint8Array(SECRET_BYTES).fill(1)
 const person = (handle: string) => ({ handle });
 const usd = { handle: 'usd' };
 
-/** A record of each kind, by which the others are known. What they name is made by those before them. */
+/** An example record of each kind. What one of them names is made by those before it. */
 export const EXAMPLES: Readonly<Record<Kind, Data>> = {
   [Kind.ledger]: { handle: 'shop', access: [{ action: 'any', record: 'any' }] },
   [Kind.signer]: { handle: 'ana-key', format: 'ed25519-raw', public: signer.publicText },
@@ -60,13 +60,13 @@ function signed(data: Data): Data {
   return { hash: hashOf(data), data, meta: { proofs: [proofOf(data, { status: 'created' })] } };
 }
 
-/** What may be sent there, by names; nothing where that hangs on the ledger. */
+/** Example bodies of a route, by name; none where they would depend on the ledger. */
 export function bodyExamples({ action, kind, path }: RouteRow): Readonly<Record<string, Data>> {
   const data = EXAMPLES[kind];
   const name = String(data.handle);
   switch (action) {
     case 'create': {
-      // Beside the wallet of the examples, that of who is paid.
+      // Beside the wallet of the examples, that of the payee.
       const all = kind === Kind.wallet ? [data, { handle: 'luz' }] : [data];
       return Object.fromEntries(all.map((each) => [String(each.handle), signed(each)]));
     }

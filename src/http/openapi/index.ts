@@ -33,7 +33,7 @@ import { webhooks } from './outward.ts';
 export interface Described {
   readonly limits: SchemaLimits;
   readonly pageLimitMax: number;
-  /** Under which clients see the server; empty: where they found the description. */
+  /** The URL under which clients see the server; empty: the one where they found the description. */
   readonly publicUrl: string;
 }
 
@@ -346,7 +346,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
 
 const refusalRef = (status: number) => ({ $ref: `#/components/responses/${REFUSALS[status]}` });
 
-/** Reasons with more than one status have the others where they are given. */
+/** The table has one status of each reason; its other ones stand where it is given with them, as in these three. */
 function reasonsByStatus(): Map<number, string[]> {
   const others = [refuseMethod([]), refuseBodySize(0), refuseUnavailable('')];
   const all = [...Object.entries(REASONS), ...others.map((each) => [each.reason, statusOf(each)] as const)];

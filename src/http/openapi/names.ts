@@ -1,5 +1,5 @@
 /**
- * How kinds and shapes are called in the description of the interface: the types that a client's tools make of it have
+ * What kinds and shapes are called in the description of the interface: the types that a client's tools make of it have
  * these names, so they are as much a promise as the paths.
  */
 import { KINDS, type Kind } from '../../core/kinds.ts';

@@ -1,7 +1,6 @@
 /**
- * What is said of each action: how an operation of it is called, what it takes and what it answers. The table is as
- * long as that of the actions, and whoever adds one is asked for its row by the compiler; which routes there are, the
- * routes themselves say.
+ * What the description says of each action: what its operation is called, what it takes and what it answers. The
+ * compiler asks whoever adds an action for its row here; which routes there are, the routes themselves say.
  */
 import { KINDS, Kind } from '../../core/kinds.ts';
 import type { Action, RouteRow } from '../paths.ts';
@@ -25,7 +24,7 @@ export interface Operation {
 const body = (schema: string) => ({ schema, isRequired: true });
 const ok = (schema: string, description: string, status = 200) => ({ status, schema, description });
 
-/** How the record of a path is called: that of `/ledger` is the one that a request works in. */
+/** What the record of a path is called: that of `/ledger` is the one that a request works in. */
 function nameOf({ path, kind }: RouteRow): string {
   return isSelected(path) ? 'SelectedLedger' : singularOf(kind);
 }
@@ -35,7 +34,7 @@ function withArticle(kind: Kind): string {
   return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`;
 }
 
-/** How it is said which record: a ledger's own is selected by a header. */
+/** The words for which record it is: a ledger's own is selected by a header. */
 function whichOf(route: RouteRow): string {
   return isSelected(route.path) ? 'the selected ledger' : withArticle(route.kind);
 }

@@ -1,5 +1,5 @@
 /**
- * What ayni sends to others, as webhooks of the description: whoever is called makes the types of what comes out of it.
+ * What ayni sends to others, as webhooks of the description: those who receive it make their types from this.
  */
 import { ref } from './names.ts';
 
@@ -9,7 +9,9 @@ interface OutwardCall {
   readonly to: string;
   readonly summary: string;
   readonly schema: string;
-  /** What of it is to be believed: one key signs for all ledgers of a server and to all bridges. */
+  /**
+   * What a receiver has to check before it believes it: one key signs for all ledgers of a server and to all bridges.
+   */
   readonly believe: string;
 }
 

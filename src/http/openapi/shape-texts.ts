@@ -1,5 +1,6 @@
 /**
- * What is said of shapes and of their members, where a schema alone does not tell. A test holds it to what there is.
+ * Descriptions of shapes and of their members, where a schema alone does not tell. A test holds them to the schemas
+ * there are.
  */
 import { RULES_CHARS_MAX, RULES_OBJECTS_MAX } from '../rule-weight.ts';
 
@@ -114,7 +115,7 @@ export const SHAPES: Readonly<Record<string, ShapeText>> = {
   },
 };
 
-/** Of the data of records. */
+/** Members of the data of records. */
 export const DATA_MEMBERS: Readonly<Record<string, string>> = {
   handle: 'Its name, unique in its ledger and kind.',
   schema: "Which of the ledger's schemas the record keeps to.",
@@ -123,14 +124,14 @@ export const DATA_MEMBERS: Readonly<Record<string, string>> = {
   parent: 'In an update: the hash of the version before.',
 };
 
-/** What all policies have. */
+/** Members that all policies have. */
 const POLICY = {
   record: 'The kind of record it is about.',
   extend: 'Policies whose values count here too.',
   filter: 'For records alone that pass this.',
 };
 
-/** What all records tell of themselves. */
+/** Members of the meta of all records. */
 const META = {
   proofs: 'In the order in which they came.',
   owners: 'The keys that signed it when it was made.',
