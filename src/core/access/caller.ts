@@ -3,12 +3,12 @@
  */
 import { Kind } from '../kinds.ts';
 
-/** A token that was sent and holds. */
+/** A bearer token that was sent and is valid. */
 export interface Bearer {
   readonly iss: string;
   readonly sub: string;
   readonly aud: string;
-  /** Whether the token speaks of this one request. */
+  /** Whether the token is bound to this one request (`hsh`). */
   readonly hsh: boolean;
   /** The key that signed it, 32 bytes. */
   readonly key: Uint8Array;

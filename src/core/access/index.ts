@@ -52,14 +52,14 @@ export const EVERY_ROW = -2;
  */
 export const BUDGET_MAX = 10_000_000;
 /**
- * Characters of a record's rules beyond so many take two of that each: reading and compiling them takes as long as
- * asking. They are counted in advance, so that what there is no effort for is not read; and by what is written alone,
- * so that the same books come to the same decision whatever is remembered. Lists of usual length take what they always
- * took.
+ * Each character of a record's rules beyond so many takes an effort of two: reading and compiling them takes as long as
+ * asking. The effort is counted in advance, so that what there is none left for is not read; and from what is written
+ * alone, so that the same books come to the same decision whatever is remembered. Lists of usual length take what they
+ * always took.
  */
 const USUAL_CHARS = 1024;
 const EFFORT_PER_LONG_CHAR = 2;
-/** The same of bytes of a record with rules, which is passed through to find them. */
+/** The same for the bytes of a record with rules, which are scanned to find them. */
 const USUAL_BYTES = 4096;
 const LONG_BYTES_PER_EFFORT = 16;
 
@@ -196,10 +196,10 @@ function serverRules(state: State): Rules {
 
 // ---------------------------------------------------------------- saying no
 
-// By naming the rights that the request takes. It says the same to whom the gate is closed and to whom the action is
-// not granted, so nobody learns from it what rules there are.
+// A refusal names the rights that the request takes. It is the same whether the gate is closed or the action is not
+// granted, so nobody learns from it what rules there are.
 
-/** Made once, for whoever is flooded gives the same one again and again. */
+/** Made once: under a flood the same one is given again and again. */
 const REFUSALS = ACCESS_ACTIONS.map((action) => [
   ...KINDS.map(({ name }) => deny(action, name)),
   ...KINDS.map(({ name }) => deny(action, `${name}-proof`)),
@@ -252,7 +252,7 @@ function grants(state: State, rules: Rules, action: number, target: Target, call
   return isGranting;
 }
 
-/** Then not even the work of finding out is done. */
+/** Where it is, not even the work of finding out is done. */
 function isUsedUp(budget: Effort | null): boolean {
   return budget !== null && budget.left <= 0;
 }
@@ -367,8 +367,8 @@ function labelsAt(state: State, row: number): readonly string[] {
 }
 
 /**
- * The rules a record brings along; null where it has none, where they do not count, where none of them speaks of the
- * action (null: whichever), or where the budget does not reach for reading them.
+ * The rules that a record itself has. Null where there are none, where they do not count, where none of them speaks of
+ * the action (null: of any), or where too little of the budget is left to read them.
  */
 function ownRules(
   state: State,
@@ -410,7 +410,7 @@ function ownRules(
   return rules;
 }
 
-/** The effort of passing through a record of so many bytes that has rules. */
+/** The effort of scanning a record with rules, of so many bytes. */
 function readingEffort(bytes: number): number {
   return Math.max(bytes - USUAL_BYTES, 0) / LONG_BYTES_PER_EFFORT;
 }
@@ -426,8 +426,8 @@ function listText(state: State, at: number): string {
 }
 
 /**
- * Which of these actions no rule of the list with this text speaks of. Some other text in it may look like an action,
- * and is taken for one: then the list is compiled, and that tells.
+ * Which of these actions no rule of the list with this text speaks of. Other text in it may look like an action and is
+ * taken for one; then the list is compiled, and that tells.
  */
 function unnamedIn(text: string, wanted: number): number {
   if (wanted === ALL_ACTIONS || text.includes('"any"') || text.includes('"policy"')) return 0;
@@ -445,7 +445,7 @@ function listOf(state: State, ledger: number, written: string): Rules {
   if (known !== undefined && isCurrent(state, ledger, known)) return known;
   const access = JSON.parse(written) as unknown[];
   const rules = compileList(state, ledger, 'record', access, known ?? null);
-  // Written anew: a piece of the record's text would keep all of that in memory.
+  // The key is a text of its own: a slice of the record's text would keep all of that in memory.
   state.memo.setList(`${ledger} ${JSON.stringify(access)}`, rules);
   return rules;
 }

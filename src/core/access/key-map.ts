@@ -1,10 +1,10 @@
 /**
  * A map from public keys, 32 bytes each, to whatever; a look-up makes no text of them.
  *
- * Anybody may choose keys, those of a list in a rule without having their secrets. So no hash of them is relied on,
- * which they could be chosen to share: they lie in a tree (a PATRICIA trie) whose forks each ask for the first bit in
- * which the keys beneath differ. A look-up asks for each bit of a key once at most, for about ten among a thousand that
- * chance made, and compares one key.
+ * Anybody may choose keys, and those of a list in a rule without having their secrets. So the map relies on no hash,
+ * since keys could be chosen that share it: they lie in a tree (a PATRICIA trie) whose forks each ask for the first bit
+ * in which the keys beneath differ. A look-up asks for each bit of a key once at most, for about ten bits among a
+ * thousand random keys, and compares one key.
  */
 import { equalBytes, includesBytes } from '../bytes.ts';
 
@@ -52,7 +52,7 @@ export class KeyMap<T> {
 
   #fork(root: Node<T>, leaf: Leaf<T>): void {
     const { key } = leaf;
-    // Whichever leaf is come to, the first bit in which that differs is the first in which any does.
+    // Whichever leaf this is, the first bit in which its key differs is the first in which that of any leaf does.
     const other = leafFor(root, key).key;
     let byte = 0;
     while (byte < key.length && key[byte] === other[byte]) byte++;
@@ -72,7 +72,7 @@ export class KeyMap<T> {
   }
 }
 
-/** The one leaf that can have the key, or that which has most of it. */
+/** The one leaf that can have the key; where it has not, no key shares a longer beginning with it than that leaf's. */
 function leafFor<T>(root: Node<T>, key: Uint8Array): Leaf<T> {
   let node = root;
   while (node.isFork) node = isZero(node, key) ? node.zero : node.one;
@@ -104,8 +104,7 @@ function enter(map: KeyMap<true>, key: Uint8Array): boolean {
 }
 
 /**
- * From so many keys on a set of them is made, and kept as long as somebody holds them: thousands may ask whether they
- * are there.
+ * From so many keys on, a set of them is made, and kept as long as the list of them is: thousands of look-ups may come.
  */
 const SET_KEYS_MIN = 32;
 const sets = new WeakMap<readonly Uint8Array[], KeyMap<true>>();

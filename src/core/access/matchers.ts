@@ -13,17 +13,18 @@ import { type KeyMap, keysOf } from './key-map.ts';
 import { type Carrier, isMember, type SignerFact, signersOf } from './people.ts';
 
 /**
- * Looks that one list of rules, or the policies of one proof, are given. Whoever writes rules, they are asked on the
- * thread that serves everybody, so there is an end: about ten milliseconds' worth. It is counted, never timed, and what
- * was remembered costs what it cost, so the same books always come to the same decision.
+ * The effort, in looks, that one list of rules may take, or the policies of one proof. Anybody may write rules, and
+ * they are asked on the thread that serves everybody, so there is a limit: about ten milliseconds' worth. Effort is
+ * counted, never timed, and what is remembered costs as much as the first time, so the same books always come to the
+ * same decision.
  */
 export const EFFORT_MAX = 200_000;
-/** Characters of JSON that are read or compared with the effort of one look. */
+/** Characters of JSON that are read or compared for the effort of one look. */
 export const CHARS_PER_EFFORT = 64;
 
 /**
- * Sets effort aside while one of so many, who are asked one after the other, is asked: what it takes to no end is not
- * missed by the others. Returns what `giveBack` adds to the rest of the share afterwards.
+ * Leaves one of `count`, who are asked one after the other, its share of the effort, and sets the rest aside: what one
+ * takes in vain the others do not lack. Returns what was set aside, for `giveBack`.
  */
 export function setAside(effort: Effort, count: number): number {
   const share = Math.floor(Math.max(effort.left, 0) / count);
@@ -40,11 +41,11 @@ export function giveBack(effort: Effort, aside: number): void {
 export interface Scene {
   readonly state: State;
   readonly ledger: number;
-  /** Taken by whatever costs more than comparing keys; once there is none left, nobody is who is meant. */
+  /** Whatever costs more than comparing keys takes of it; once there is none left, nobody matches. */
   readonly effort: Effort;
   /**
-   * Signers that were read for this decision, by their addresses, where that took effort: it takes it once, whatever is
-   * forgotten meanwhile.
+   * By address, the signers whose reading took effort in this decision: it takes it once, whatever the memo forgets
+   * meanwhile.
    */
   read: Map<number, Carrier> | null;
   isOwner(key: Uint8Array): boolean;
@@ -103,10 +104,7 @@ export class SignerTest {
     );
   }
 
-  /**
-   * Whether somebody may pass for what their record as a signer says, or by owning the record in question or the
-   * ledger.
-   */
+  /** Whether a key may pass by its signer record, by owning the record in question, or by owning the ledger. */
   get asks(): { readonly signer: boolean; readonly owner: boolean; readonly ledgerOwner: boolean } {
     const others = this.#others;
     return {
@@ -171,8 +169,8 @@ function matchesSigner(match: SignerMatch, key: Uint8Array, scene: Scene): boole
 }
 
 /**
- * A signer as it was read; null for another key's, and where there is no effort to read it and compare with it, which
- * it takes.
+ * A signer as it was read, which takes effort, as comparing with it does. Null where it has another key, or where too
+ * little effort is left.
  */
 function factOf(carrier: Carrier, weight: number, scene: Scene): SignerFact | null {
   const { effort } = scene;
@@ -183,13 +181,13 @@ function factOf(carrier: Carrier, weight: number, scene: Scene): SignerFact | nu
   if (effort.left < 0) return null;
   scene.read ??= new Map();
   scene.read.set(carrier.address, read ?? carrier);
-  // Of two keys with one hash either may have found it, and it carries one of them.
+  // Two keys with one hash may both have found it, and it carries one of them.
   return (read?.key === carrier.key ? read : carrier).fact;
 }
 
 /**
- * Whether the rest holds of a signer that was found by its key, and its handle where one is asked for; null: another
- * key's.
+ * Whether the other members of a matcher hold for a signer that was found by its key, and by its handle where one is
+ * asked for; null is a signer with another key, for which they do not.
  */
 function matchesRecord({ schema, custom, $circle }: SignerJson, signer: SignerFact | null, scene: Scene): boolean {
   if (signer === null) return false;

@@ -2,10 +2,10 @@
  * What access decisions remember between them. Nothing in here is part of the books: all of it follows from the state,
  * and a state with an empty memo decides the same, only slower.
  *
- * Three ways keep it true. What hangs on a record's content is kept by the heap address of its newest entry, and bytes
- * at an address never change. What hangs on signers and circles, or on policies, is kept with a count of the changes
- * to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, what nobody
- * has asked for lately goes, or all.
+ * Three rules keep it right. What depends on a record's content is kept by the heap address of its newest entry, and
+ * bytes at an address never change. What depends on signers and circles, or on policies, is kept with a count of the
+ * changes to those in its ledger, and looked up again once the count has moved. Everything has a bound; past it, what
+ * nobody has asked for lately is forgotten, or all.
  */
 import { Recent } from '../../memory/index.ts';
 import { Kind } from '../kinds.ts';
@@ -49,8 +49,8 @@ export interface LedgerFacts {
 }
 
 /**
- * Records, and rules held for them, a list that many share once; about a kilobyte each, and one more for each kilobyte
- * of text or some owners.
+ * Room for what is known of records, and for their rules, of which a list that many share counts once. Each takes about
+ * a kilobyte, and one more for each kilobyte of text or some owners.
  */
 const RECORD_WEIGHT_MAX = 60_000;
 const OWNERS_PER_RULE = 6;
@@ -72,7 +72,7 @@ const PEOPLE_MAX = 4096;
 /** Characters of the signers that are remembered, and of the circles they were asked for, in all ledgers. */
 const PEOPLE_CHARS_MAX = 16_000_000;
 
-/** Room for something that is remembered: where more comes than it takes, all that is there goes first. */
+/** Bounded room for something that is remembered: what does not fit makes all that is there be forgotten first. */
 class Room {
   readonly #max: number;
   readonly #forget: () => void;
@@ -108,8 +108,8 @@ export class AccessMemo {
   readonly #peopleMax: number;
   readonly #peopleRoom: Room;
   /**
-   * By the hash under which they are found, the signers of keys that very many carry. They stay: each takes thousands
-   * of records.
+   * The signers of keys that very many records carry, by the hash under which they are found. They are not forgotten:
+   * to make one takes thousands of records.
    */
   readonly crowds = new Map<number, SignersOfKey>();
   /** Facts that go are still good for whoever holds them. */
@@ -179,8 +179,8 @@ export class AccessMemo {
   }
 
   /**
-   * A signer of so many characters is remembered from now on, or a circle. What was forgotten since counts as well, for
-   * a while.
+   * A signer or circle of so many characters is remembered from now on. What was forgotten since still counts for a
+   * while.
    */
   holdPeople(chars: number): void {
     this.#peopleRoom.take(chars);
@@ -233,8 +233,8 @@ export class AccessMemo {
   }
 
   /**
-   * Some rules remember so many words more of what they were asked. Where that is too much for all of them together all
-   * go, and what they remember with them; what was forgotten since counts as well, for a while.
+   * Some rules remember so many more words of what they were asked. Where all of them together remember too much, all
+   * rules are forgotten, and what they remember with them. What was forgotten since still counts for a while.
    */
   holdAnswer(words: number): void {
     this.#answerRoom.take(words);

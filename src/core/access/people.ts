@@ -23,7 +23,8 @@ export interface SignerFact {
 }
 
 /**
- * What is known of a ledger's signers and circles at one count of their changes, and from one to the next of its keys.
+ * What is known of a ledger's signers and circles at one count of their changes. What is known of its keys outlasts
+ * that count.
  */
 export interface People {
   epoch: number;
@@ -39,9 +40,9 @@ const KEYS_MAX = 20_000;
 const NAMES_MAX = 20_000;
 const CIRCLES_PER_SIGNER_MAX = 1000;
 /**
- * Signers that carry one key, and what reading all of them may take. Whoever may make signers may make them with
- * somebody else's key: each decision about that key's owner looks at them, so they are few, and short together, and
- * must leave enough of its effort for all the rules there are. The first ones count, so that nobody takes anything from
+ * How many signers with one key count, and what reading all of them may take. Whoever may make signers may make them
+ * with somebody else's key, and each decision about that key's owner looks at them. So they are few and short together,
+ * and leave enough of the effort for all the rules there are. The first ones count, so that nobody takes anything from
  * those who were there before; one that a rule names by its handle counts in any case.
  */
 const SIGNERS_PER_KEY_MAX = 50;
@@ -49,12 +50,14 @@ const WEIGHT_PER_KEY_MAX = 4096;
 /** Bytes of an entry from which on reading it counts, and the effort of reading as many. */
 const LONG_BYTES = 4096;
 const LONG_WEIGHT = 256;
-/** What a key takes of the room for signers, though none may carry it: anybody may sign with as many as they like. */
+/**
+ * What a key takes of the room for signers, even if none carries it: anybody may sign with as many keys as they like.
+ */
 const KEY_CHARS = 256;
-/** The same of a signer that is remembered to be one of its. */
+/** What each signer takes that is remembered as one with the key. */
 const PLACE_CHARS = 8;
 /**
- * The same of a circle that was asked for, beside its name: rules may name thousands, and ask each signer for all of
+ * What a circle that was asked for takes, beside its name: rules may name thousands, and ask each signer for all of
  * them.
  */
 const CIRCLE_CHARS = 32;
@@ -88,7 +91,7 @@ export function signersOf(state: State, ledger: number, key: Uint8Array): Carrie
   return facts.carriers(state, epoch);
 }
 
-/** Whether any signer may carry the key: signers whose keys have the same hash are found with them. */
+/** Whether any signer may carry the key. A yes may be wrong: signers are found by a hash of their key. */
 export function isSomebodys(state: State, ledger: number, key: Uint8Array): boolean {
   return signersOf(state, ledger, key) !== NOBODY;
 }
@@ -119,16 +122,16 @@ class KeyFacts {
 }
 
 /**
- * A signer record that carries a key, or is found with those. It is read when somebody asks for it: it may be a
- * megabyte.
+ * A signer record found by the hash of a key: it carries that key, or another with the same hash. It is read when
+ * somebody asks for it: it may be a megabyte.
  */
 export class Carrier {
   /** The effort of reading it, where that is worth counting. */
   readonly weight: number;
   readonly #state: State;
-  /** Of what it says. */
+  /** Of its newest version. */
   readonly address: number;
-  /** Under which it was found, base64. */
+  /** The key by which it was found, base64. */
   readonly key: string;
   #fact: SignerFact | null | undefined;
 
@@ -157,13 +160,13 @@ export class Carrier {
 
 /** The signers of one key. */
 interface Carriers {
-  /** Those that count: the first that came to carry it, as many as there may be, and of long ones those that fit. */
+  /** Those that count: the first to carry the key, up to SIGNERS_PER_KEY_MAX, and of long ones those that fit. */
   readonly counted: readonly Carrier[];
   /** The one of this handle, whether it counts or not; null where there is none. */
   named(handle: string): Carrier | null;
 }
 
-/** Anybody may sign with as many keys as they like, so what is known of one that no signer carries is little. */
+/** Of a key that no signer carries: little, since anybody may sign with as many keys as they like. */
 const NOBODY: Carriers = { counted: [], named: () => null };
 
 class SomeCarriers implements Carriers {

@@ -38,9 +38,9 @@ const DEPTH_MAX = 16;
 const VISITS_MAX = 1000;
 const LIST_VISITS_MAX = 20_000;
 const RULES_MAX = 10_000;
-/** Kilobytes that they were read from together: those that come behind say nothing. */
+/** Kilobytes of policies that are read for one list; those beyond give no rules. */
 const TEXT_MAX = 8000;
-/** Rules that are taken over with the effort of one visit. */
+/** Rules that are taken over for the effort of one visit. */
 const RULES_PER_VISIT = 16;
 /**
  * Kilobytes beyond these take the effort of so many visits each, whether they are remembered or not: reading and
@@ -50,8 +50,8 @@ const USUAL_TEXT = 64;
 const VISITS_PER_TEXT = 256;
 
 /**
- * A list of rules as it stands in a record, a ledger or the configuration. What `before` was made of, as the list was
- * before a change, is not read again.
+ * Compiles a list of rules as it stands in a record, a ledger or the configuration. `before` is the list before a
+ * change: policies that it was made of are not read again.
  */
 export function compileList(
   state: State,
@@ -66,8 +66,8 @@ export function compileList(
 }
 
 /**
- * All policies of a ledger, each for the records it speaks of. `skips` are those of earlier times: so policies that say
- * nothing of access, however many, are looked at only once.
+ * Compiles all policies of a ledger, each for the records it speaks of. `skips` tells which were found to say nothing
+ * of access earlier: so these, however many, are looked at only once.
  */
 export function compilePolicies(state: State, ledger: number, before: Rules | null, skips: Skips): Rules {
   const builder = new ListBuilder(state, ledger, before);
@@ -86,7 +86,7 @@ class ListBuilder {
   readonly #state: State;
   readonly #ledger: number;
   readonly #before: Rules | null;
-  /** Rows of the policies on the way down: none is followed within itself. */
+  /** Rows of the policies that are being followed: none is followed within itself. */
   readonly #path: number[] = [];
   readonly #parts = new Map<number, PolicyPart>();
   #visits = 0;
@@ -158,7 +158,7 @@ class ListBuilder {
     this.#path.pop();
   }
 
-  /** What the policy says whose newest entry lies at `at`, which counts from now on. */
+  /** What the policy with its newest entry at `at` says; its text counts from now on. */
   #part(at: number): PolicyPart {
     const known = this.#parts.get(at);
     if (known !== undefined) return known;
@@ -169,7 +169,7 @@ class ListBuilder {
     return part;
   }
 
-  /** It is read where neither the list before nor the memo knows. */
+  /** Reads the policy where neither the list before nor the memo has it. */
   #read(at: number): PolicyPart {
     const { memo } = this.#state;
     const known = this.#before?.parts.get(at) ?? memo.policy(at);

@@ -70,8 +70,8 @@ export interface PolicyPart {
   readonly values: readonly (Rule | readonly string[])[];
   readonly extended: readonly string[];
   /**
-   * What it takes of a memo's room beside its own rules, in rules: for what it was read from, and each name of a
-   * policy.
+   * Room it takes in the memo beside its own rules, counted in rules: for the text it was read from, and for each name
+   * of a policy.
    */
   readonly weight: number;
 }
@@ -100,8 +100,7 @@ export function targetOf(record: string): Target | null {
 
 export function compileRule(json: RuleJson, narrowed: readonly Narrowing[]): Rule {
   const { signer, bearer, ...rest } = json;
-  // Each action once: who asks which rules there are is told ten thousand of them, and a rule may name a thousand
-  // actions.
+  // Each action once: a rule may name a thousand actions, and an answer may show ten thousand rules.
   const shown =
     typeof json.action === 'object' ? { ...rest, action: { $in: [...new Set(alternatives(json.action))] } } : rest;
   let mask = 0;
@@ -123,24 +122,27 @@ export function compileRule(json: RuleJson, narrowed: readonly Narrowing[]): Rul
 export type Place = 'record' | 'ledger' | 'server';
 
 const TARGET_COUNT = 2 * PROOF_TARGET;
-/** From so many on, the answers of rules that depend on the key alone are kept by key. */
+/** From so many rules on, the answers of those that depend on the key alone are kept by key. */
 const KEPT_RULES_MIN = 4;
-/** More than can have signed one intent, whose thousands of claims each ask for all of them. */
+/**
+ * Keys whose answers are kept: more than can have signed one intent, whose thousands of claims each ask for all of
+ * them.
+ */
 const KEPT_KEYS_MAX = 65_536;
-/** Words of memory that one of those takes; and what was found for an action and a target, beside the rules. */
+/** Words of memory that one of those keys takes; and those of a Found, beside its rules. */
 const KEPT_KEY_WORDS = 16;
 const FOUND_WORDS = 16;
 
 /**
- * No body is signed by so many keys: they are of those who have agreed to an intent that waits, most of them strangers
- * perhaps. Each one's share of the effort would be enough for nobody, so of so many only those are asked for of which a
- * rule may speak.
+ * From so many keys on, only those are asked about of which a rule may speak. No body is signed by so many: they belong
+ * to all who have agreed to a waiting intent, most of them perhaps strangers, and an equal share of the effort would be
+ * too little for any of them.
  */
 const MANY_KEYS_MIN = 256;
 /** The effort of looking at one of them: whether it is there, and whether it owns something. */
 const OWNER_EFFORT = 2;
 
-/** Of many keys those that somebody has. */
+/** Those of many keys that signers carry. */
 interface Crowd {
   readonly state: Scene['state'];
   readonly ledger: number;
@@ -149,7 +151,7 @@ interface Crowd {
   readonly somebodys: readonly Uint8Array[];
 }
 
-/** As long as anybody holds the keys: thousands of claims may ask for them. */
+/** Kept as long as the list of keys is: thousands of claims may ask about it. */
 const crowds = new WeakMap<readonly Uint8Array[], Crowd>();
 
 function somebodysAmong(keys: readonly Uint8Array[], { state, ledger }: Scene): readonly Uint8Array[] {
@@ -161,9 +163,9 @@ function somebodysAmong(keys: readonly Uint8Array[], { state, ledger }: Scene): 
   return somebodys;
 }
 
-/** The keys of which some rules may speak: these, and those that are found by what the rules ask for. */
+/** Of which keys some rules may speak: `keys`, and those that have what the rules ask for. */
 interface Known {
-  /** Whichever it is. */
+  /** Any key may pass. */
   readonly isAny: boolean;
   /** Each once: they share the effort. */
   readonly keys: readonly Uint8Array[];
@@ -189,7 +191,7 @@ class Found {
   /** Whether one of them asks nothing of anybody: the usual open ledger. */
   readonly isOpen: boolean;
   readonly all: readonly Rule[];
-  /** Those that a key decides by itself, where these are worth keeping. */
+  /** Rules that the key alone decides, where their answers are worth keeping. */
   readonly #fixed: readonly Rule[];
   /** Of the others, those that name no signer, those that name one, and those that ask about the record in question. */
   readonly #unsigned: readonly Rule[];
@@ -200,7 +202,7 @@ class Found {
   #known: Known | null = null;
   #epoch = -1;
   #ledger = -1;
-  /** The first of somebody's keys that passes by itself, or how many they are, as long as somebody holds them. */
+  /** By list of keys: the index of the first that passes by itself, or the length of the list where none does. */
   #firsts = new WeakMap<readonly Uint8Array[], number>();
 
   constructor(place: Place, all: readonly Rule[], action: number) {
@@ -220,8 +222,8 @@ class Found {
   }
 
   /**
-   * Whether any of them grants the action. What costs least is asked first, and of several keys each has its share of
-   * the effort: strangers may have signed too, and what they are known by must not take from others what these may do.
+   * Whether any of them grants the action. What costs least is asked first, and each of several keys has its share of
+   * the effort: strangers may have signed too, and looking at their records must not cost others their rights.
    */
   grants(action: number, { keys: all, bearer }: Caller, scene: RecordScene): boolean {
     for (const rule of this.#unsigned) if (holds(rule, action, all, bearer, scene)) return true;
@@ -234,14 +236,14 @@ class Found {
     return false;
   }
 
-  /** Of very many keys those of which one of the rules may speak. */
+  /** Those of very many keys of which one of the rules may speak. */
   #knownOf(keys: readonly Uint8Array[], scene: RecordScene): readonly Uint8Array[] {
     this.#known ??= knownTo(this.all);
     const { isAny, keys: named, signer, owner, ledgerOwner } = this.#known;
     const { effort } = scene;
     effort.left -= named.length;
     const found = [...named.filter((key) => isAmong(keys, key)), ...(signer ? somebodysAmong(keys, scene) : [])];
-    // Who lets any signer pass does so with one of them.
+    // A rule that lets any signer pass needs one key only.
     if (isAny) found.push(keys[0]!);
     if (!owner && !ledgerOwner) return found;
     effort.left -= OWNER_EFFORT * keys.length;
@@ -271,12 +273,12 @@ class Found {
     return false;
   }
 
-  /** To a key alone, the one in `keys`. */
+  /** Whether the rules grant it to a single key, the one in `keys`. */
   #grantsTo(keys: readonly Uint8Array[], action: number, bearer: Bearer | null, scene: RecordScene): boolean {
     if (this.#kept !== null && this.#passes(keys[0]!, this.#kept, scene)) return true;
     for (const rule of this.#signed) {
       if (holds(rule, action, keys, bearer, scene)) return true;
-      // Nor does any other, for this key.
+      // With no effort left no other rule grants it to this key either.
       if (scene.effort.left < 0) return false;
     }
     return false;
@@ -295,7 +297,8 @@ class Found {
   #passes(key: Uint8Array, kept: KeyMap<Answer>, scene: RecordScene): boolean {
     const { effort } = scene;
     const answer = this.#answerOf(key, kept, scene);
-    // Of the lists of a ledger and the server there are few, so this is asked seldom; each record can have its own.
+    // Only the lists of records take effort here: each record can have one of its own, a ledger and the server have
+    // few.
     if (this.#place === 'record') effort.left -= answer.cost;
     return answer.passes && effort.left >= 0;
   }
@@ -408,7 +411,7 @@ export class Rules {
 export interface RecordScene extends Scene {
   /** `{data, meta}`; null where no record is in question. */
   view(): object | null;
-  /** Whether it is enough, where no record is in question, that some would pass. */
+  /** Where no record is in question: whether it is enough that some record would pass. */
   readonly isOfSome: boolean;
   /** What was found of filters: a policy has them once, for a thousand rules. */
   judged: Map<readonly Filter[], Finding> | null;
@@ -440,7 +443,7 @@ function anyPasses(signer: SignerTest, keys: readonly Uint8Array[], scene: Scene
   return false;
 }
 
-/** Where no record is in question, only the gate may be asked for, and it is open to whom some record is. */
+/** Where no record is in question, only the gate can be asked about: it is open to those to whom some record is. */
 function isWithin(filters: readonly Filter[], action: number, scene: RecordScene): boolean {
   const view = scene.view();
   if (view === null) return action === ACCESS && scene.isOfSome;

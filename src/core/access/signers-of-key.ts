@@ -1,25 +1,28 @@
 /**
  * The signer records that carry one key, from one change of the ledger's signers to the next.
  *
- * Anybody who may make signers can make hundreds of thousands with somebody else's key, and each of them changes what
- * is known of signers. So no change has all of them walked again: what the index was given since the last look is
- * looked at, and a record that was given up shows by its place. Which come first is remembered of more than are asked
- * for, so all are walked again only once hundreds of those have gone; and of crowds it is not forgotten with what else
- * is known of signers, as anybody could bring about.
+ * Whoever may make signers can make hundreds of thousands with somebody else's key, and each of them changes what is
+ * known of signers. So no change causes a walk over all of them: only nodes that were added to the index since the last
+ * look are looked at, and a record that was given up shows by its place. More of the first are remembered than are
+ * asked for, so all are walked again only once hundreds of those have gone. What is known of a crowd is not forgotten
+ * with the rest that is known of signers, which anybody could bring about.
  *
- * Nothing in here is part of the books: it comes to what `rowsUnder` and a sort would find.
+ * Nothing in here is part of the books: the result is what `rowsUnder` and a sort would find.
  */
 import { Kind } from '../kinds.ts';
 import type { Rekeyed, State } from '../state.ts';
 import { rowAtPlace, termHash } from '../terms.ts';
 
-/** So many of the first are remembered. */
+/** How many of the first are remembered. */
 const FIRST_MAX = 1000;
-/** Of so many the first are told from the rest at a time: no sort is of all that carry a key. */
+/** So many are sorted at a time to find the first: all that carry a key are never sorted together. */
 const SORTED_MAX = 2 * FIRST_MAX;
-/** Of so many nodes of the index one is remembered, to come to those between. */
+/** One in so many nodes of the index is remembered, as a way to those between. */
 const MARK_EVERY = 64;
-/** So many nodes are a crowd's, which takes milliseconds to walk. What is remembered of one is a byte for each. */
+/**
+ * From so many nodes on a key has a crowd, which takes milliseconds to walk. What is remembered of it is a byte for
+ * each node.
+ */
 const CROWD_MIN = 10_000;
 
 /** What is known of the signers of a key. `wanted`: how many of the first somebody will ask for. */
@@ -34,8 +37,8 @@ export class SignersOfKey {
   readonly #hash: number;
   readonly #wanted: number;
   /**
-   * Places of those that came to carry it first, in that order; some may have been given up. No other came before their
-   * last.
+   * Places of the first records to carry the key, in order; some may have been given up. No other record came before
+   * the last of them.
    */
   #first: readonly number[] = NONE;
   /** Since when the last of them has carried it: its signer may have another key by now. */
@@ -45,7 +48,7 @@ export class SignersOfKey {
   /** The newest node of the index that was looked at, and how many there are. */
   #head = 0;
   #nodes = 0;
-  /** Every so many of them one, the oldest first. */
+  /** One in MARK_EVERY of the nodes, the oldest first. */
   readonly #marks: number[] = [];
 
   constructor(ledger: number, hash: number, wanted: number) {
@@ -54,12 +57,12 @@ export class SignersOfKey {
     this.#wanted = wanted;
   }
 
-  /** Numbers that it remembers. */
+  /** How many numbers it remembers. */
   get size(): number {
     return this.#first.length + this.#marks.length;
   }
 
-  /** Rows of those that came to carry it first, in that order, as far as they are wanted. */
+  /** Rows of the first records to carry the key, in order, as many as are wanted. */
   first(state: State): number[] {
     const fresh = this.#nodesSince(state, this.#head);
     if (fresh.length > 0) {
@@ -106,14 +109,10 @@ export class SignersOfKey {
     }
   }
 
-  /**
-   * Remembers those that these nodes lead to, as far as they come among the first. Each comes once: a record has one
-   * place.
-   */
+  /** Remembers those records of these nodes that come among the first. Each comes once: a record has one place. */
   #enter(state: State, nodes: readonly number[]): void {
     const entering: Carrying[] = [];
-    // The oldest first: where most have the key they were made with, all that come behind the first thousand are passed
-    // by.
+    // The oldest first: where most have the key they were made with, all behind the first thousand are skipped.
     for (let i = nodes.length - 1; i >= 0; i--) {
       const place = state.terms.value(nodes[i]!);
       // Nobody has had a key for longer than there is a record.
@@ -131,7 +130,7 @@ export class SignersOfKey {
     this.#first = entering.map(({ row }) => state.rows.place.get(row));
   }
 
-  /** Leaves the first of these in order, and whoever comes behind the last of them is passed by from now on. */
+  /** Sorts these and keeps the first; from now on, whatever comes behind the last of them is skipped. */
   #shorten(entering: Carrying[]): void {
     entering.sort((one, other) => order(one.since, other.since));
     if (entering.length > FIRST_MAX) {
@@ -145,7 +144,7 @@ export class SignersOfKey {
     return rowAtPlace(state, this.ledger, Kind.signer, place);
   }
 
-  /** Rows among the first that have not been given up, so many of them. */
+  /** Rows of the first that have not been given up, at most `wanted`. */
   #kept(state: State, wanted: number): number[] {
     const rows: number[] = [];
     for (const place of this.#first) {
@@ -158,11 +157,12 @@ export class SignersOfKey {
 }
 
 /**
- * Since when the signer in a row has had its key: since it was made, or since that was given to it. Else whoever may
- * change old signers could give them the key of one that is younger, and take its place.
+ * Since when the signer in a row has had its key: since it was made, or since it was given that key. With the time it
+ * was made alone, whoever may change old signers could give them the key of a younger one, and take its place.
  */
 function sinceOf({ rekeyed }: State, row: number): Since {
-  // What came with the key so many rows there are stands between the last of these and the next.
+  // A record made with its key comes after what was given a key while there were `row` rows, and before what was given
+  // one later.
   return rekeyed.get(row) ?? { rows: row + 0.5, at: 0 };
 }
 

@@ -36,7 +36,7 @@ export type WalletMember = 'source' | 'target' | 'wallet';
  */
 export interface Plan {
   source(): number;
-  /** Of a claim about one wallet, that. */
+  /** The target's row; of a claim about one wallet, that wallet's. */
   target(): number;
   symbol(): number;
   /** A permission the signers of the intent need before it may go on. */
