@@ -41,14 +41,14 @@ export interface HeapRoom {
 }
 
 /**
- * Into memory that threads share V8 copies whole words where both sides lie at multiples of 8 bytes, and else byte by
- * byte (measured: 710 bytes in 45 ns, or in 190). An entry lies anywhere in its frame, so it goes by way of memory of
- * our own that begins at such a multiple; into that a copy is quick from wherever it comes, unless from shared memory
- * too.
+ * V8 copies into shared memory word by word only where both sides lie at multiples of 8 bytes, and else byte by byte
+ * (measured: 710 bytes in 45 ns, or in 190). An entry lies anywhere in its frame, so it is first copied to a stage:
+ * memory that is not shared and begins at such a multiple. A copy into that is quick from wherever it comes, unless
+ * from shared memory.
  */
 const STAGE_BYTES = 16_384;
 const stage = new Uint8Array(new ArrayBuffer(STAGE_BYTES));
-/** By count of words, the beginning of the stage: making a view each time costs as much as the copy. */
+/** Views of the beginning of the stage, by count of words: making one each time costs as much as the copy. */
 const stageViews = new Array<Uint8Array | null>(STAGE_BYTES / 8 + 1).fill(null);
 
 function isStaged(payload: Uint8Array): boolean {
@@ -56,7 +56,7 @@ function isStaged(payload: Uint8Array): boolean {
   return !(payload.buffer instanceof SharedArrayBuffer);
 }
 
-/** The payload and zeros up to the next word, good until the next call. */
+/** A copy of the payload on the stage, with zeros up to the next word; good until the next call. */
 function stagedCopy(payload: Uint8Array): Uint8Array {
   const { length } = payload;
   const words = (length + 7) >>> 3;

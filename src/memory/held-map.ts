@@ -1,15 +1,16 @@
 /**
- * A Map of V8's heap that may grow very long. What hold.ts does for pages it does for entries: a dump copies nothing
- * when it is taken. It is read while the map goes on, and what changes or goes before it was read is kept as it was.
+ * A Map on V8's heap that may grow very long. It does for entries what hold.ts does for pages: a dump copies nothing
+ * when it is taken. It is read while the map goes on changing, and what changes or goes before it was read is kept as
+ * it was.
  *
  * What always holds: a value in here is never changed, only replaced; what is read of a dump is what was there then, in
  * the order of its map, but for what changed meanwhile, which comes last, and may come twice.
  */
 import { fail, finder, type OpenPart, type Parts } from './parts.ts';
 
-/** So many entries are a piece: some ten microseconds. */
+/** Entries in one piece of a dump: some ten microseconds of work. */
 const LINE_ENTRIES = 32;
-/** After so many entries that were met a piece ends too: a million may have come or gone since the dump. */
+/** A piece also ends once so many entries were met: a million may have come or gone since the dump. */
 const MET_MAX = 1024;
 const NEW_LINE = 10;
 
@@ -33,7 +34,7 @@ type Make<K> = <V>() => Entries<K, V>;
 export class HeldMap<K, V> {
   readonly #name: string;
   readonly #map: Entries<K, V>;
-  /** As many may change while a dump is read as there are. */
+  /** It also makes the map of what changed since a dump, which may grow as long. */
   readonly #make: Make<K>;
   readonly #rowOf: (key: K, value: V) => unknown;
   #dumps: readonly Kept<K, V>[] = [];
@@ -67,7 +68,8 @@ export class HeldMap<K, V> {
   }
 
   delete(key: K): void {
-    // What is not there is not kept for a dump either: whatever is dropped might have had a feed.
+    // Nothing is noted for a dump of a key that is not there: callers delete for whatever is dropped, in case there was
+    // an entry.
     if (!this.#map.has(key)) return;
     this.#keep(key);
     this.#map.delete(key);

@@ -1,11 +1,12 @@
 /**
- * A Map that may grow very long. V8 moves all of a Map to another table whenever that is full, or has become mostly
- * empty: of a million entries a tenth of a second, in one piece, and the next collection of young garbage reads all of
- * the new table. It also passes by each entry that is gone before it comes to the first that is there, and has room for
- * 2^24. So the keys lie in many Maps here, each of them short: who makes it says which keys share one.
+ * A Map that may grow very long. V8 moves all of a Map to another table whenever its own is full or mostly empty: with
+ * a million entries that takes a tenth of a second, in one piece, and the next collection of young garbage reads all of
+ * the new table. To find the first entry V8 also passes by each that was deleted before it, and a Map has room for
+ * 2^24. So the keys lie in many Maps here, each of them short: whoever makes a LongMap says which keys share one.
  *
- * What always holds: maps that were filled alike stand in the same order. Where keys are `near` each other and only
- * rise as they are added, that is their own, and a loop meets what is added while it lasts, as a loop over a Map does.
+ * What always holds: maps that were filled alike have their entries in the same order. With `near`, and keys that only
+ * rise as they are added, that is the order of the keys, and a loop meets what is added while it lasts, as a loop over
+ * a Map does.
  */
 import { hashText } from './hash.ts';
 
@@ -16,7 +17,7 @@ import { hashText } from './hash.ts';
 type MapOf<K> = (key: K) => number;
 
 const SPAN = 8192;
-/** As many Maps share texts: of sixteen million each gets four thousand. */
+/** Texts are spread over so many Maps: of sixteen million each gets four thousand. */
 const SHARES = 4096;
 
 /** For whole numbers most of which are there: those that are close to each other share a Map. */
@@ -29,7 +30,7 @@ export function scattered(seed: number): MapOf<string> {
   return (key) => hashText(seed, key) % SHARES;
 }
 
-/** As many share addresses: of half a million each gets two thousand. */
+/** Addresses are spread over 2 ** 8 Maps: of half a million each gets two thousand. */
 const ADDRESS_BITS = 8;
 const GOLDEN = 0x9e3779b1;
 

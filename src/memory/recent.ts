@@ -8,8 +8,8 @@
  * 000.
  *
  * What always holds: the values take `max` at most together, each half of that at most; what was set or asked for stays
- * until others that take half of `max` have been. With `keepsLarge` that half, and so the whole, is gone past by one
- * value at most, which stays until another comes.
+ * until others that take half of `max` have been. With `keepsLarge` one value at most may exceed that half, and so
+ * `max`; it stays until another comes.
  */
 export class Recent<Key, Value> {
   readonly #max: number;
@@ -25,7 +25,7 @@ export class Recent<Key, Value> {
    * `sizeOf`: what a value takes of `max` with its key, 1 unless said otherwise; where that grows, `grow` is to be
    * told.
    * `keepsLarge`: keep a value for which half of the room is too little.
-   * `turned`: called where there are no young ones any more.
+   * `turned`: called when the young ones have become the old ones, and there are none.
    */
   constructor(
     max: number,

@@ -1,7 +1,7 @@
 /**
- * How large the pieces are in which memory grows; where nothing is said, what suits millions of records. Books that
- * were dumped in pieces of one size are loaded in the same; of caches nothing is dumped, and nothing decided depends on
- * them.
+ * How large the pieces are in which memory grows. A size that is left out is one that suits millions of records. Books
+ * that were dumped in pieces of one size are loaded in the same; of caches nothing is dumped, and nothing decided
+ * depends on them.
  */
 export interface MemorySizes {
   /** Bytes of a chunk of the heap. */
@@ -12,6 +12,6 @@ export interface MemorySizes {
   readonly pageRows?: number;
   /** Small tables that a table consists of. */
   readonly segments?: number;
-  /** Of what is kept so that it need not be found again, the share that may be; 1 where there is room for all of it. */
+  /** How much of the caches may be used; 1 where there is room for all of them. */
   readonly cacheShare?: number;
 }

@@ -28,9 +28,9 @@ export function canon(value: unknown): string {
 }
 
 /**
- * A value from outside as its canonical text, and as what that text says: the value itself, but where it has a minus
- * zero, which is written 0, or a number past the double, which is written null. Whoever decided by the one and kept the
- * other would find another decision when it is read again.
+ * The canonical text of a value from outside, and the value that this text stands for. That is the value itself, unless
+ * it has a minus zero, which is written 0, or a number past the double, which is written null. Deciding by the one and
+ * keeping the other would lead to another decision when it is read again.
  */
 export function settle(value: Record<string, unknown>): { text: string; value: Record<string, unknown> } {
   isOther = false;

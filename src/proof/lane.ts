@@ -92,7 +92,7 @@ export class Lane {
       this.#times[slab] = work(slab, this.#words[at + 1]!, this.#words[at + 2]!);
       state = SlabState.done;
     } catch {
-      // Told by the state: whoever gave the slab does its work elsewhere.
+      // The slab's state tells of it: whoever posted the slab has its work done elsewhere.
     }
     Atomics.store(this.#words, at, state);
     Atomics.add(this.#words, DONE, 1);

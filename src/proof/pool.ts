@@ -37,7 +37,7 @@ export interface ProofPoolOptions {
   inlineRowsMax: number;
   /** Keys of which each worker, and this thread, keeps a table to verify faster, at most; see comb/. */
   keyTablesMax?: number;
-  /** Looks at a task until its thread is said to hang. */
+  /** How many looks at a task it takes until its thread is said to hang. */
   looksMax?: number;
   /** The module a worker runs, for tests; a file URL. */
   workerUrl?: URL;
@@ -70,7 +70,7 @@ export interface ProofStats {
 
 const KEY_TABLES_MAX = 2048;
 
-/** Some 40 ms in all. */
+/** How often a row is verified before the verifier is used: some 40 ms in all. */
 const WARMING_STEPS = 24;
 const WARMING_ROWS_PER_STEP = 50;
 
@@ -83,7 +83,7 @@ const TASK_RETRIES_MAX = 2;
 /** Rows this thread works off in one turn when workers fail: other work must get its turn too. */
 const INLINE_ROWS_PER_TURN_MAX = 16;
 
-/** A second apart: a minute. A task takes a thread a hundredth of a second. */
+/** Looks are a second apart, so these are a minute. A task takes a thread a hundredth of a second. */
 const LOOKS_MAX = 60;
 
 /** A thread took a task and neither answers nor ends: those whose rows it has would wait for ever. */
@@ -254,8 +254,8 @@ export class ProofPool {
   }
 
   /**
-   * Hands waiting rows to idle workers, and then behind what others work on: to each slab its share of all there are.
-   * In one large task this thread would wait for the whole of it, and the worker then for this thread.
+   * Hands waiting rows to idle workers, and then to slabs that wait behind what others work on: to each its share of
+   * all rows. In one large task this thread would wait for the whole of it, and the worker then for this thread.
    */
   #dispatch(): void {
     while (this.#rowsWaiting > 0) {
@@ -347,7 +347,7 @@ export class ProofPool {
     this.#slabsFree[Math.floor(slab / SLABS_PER_LANE)]!.push(slab);
   }
 
-  /** Of a task that was taken over. Rows may wait for nothing else. */
+  /** Frees the slab of a task that was taken over. Waiting rows may have waited for just this. */
   #giveBackLate(slab: number): void {
     this.#giveBack(slab);
     if (this.#rowsWaiting > 0) this.#scheduleTurn();
@@ -362,7 +362,7 @@ export class ProofPool {
     this.#giveBack(task.slab);
   }
 
-  /** The slab is never free again: whoever got it would wait for no thread. */
+  /** The slab is never free again: there is no thread that would work it off. */
   #onNoThread(task: Task): void {
     if (this.#tasks.has(task)) this.#takeOver(task);
   }

@@ -16,13 +16,13 @@ export function proofText(publicText: string, digestHex: string, resultText: str
 /** Proofs kept for one moment: more answers than this are not given in a millisecond. */
 const SAME_CUSTOM_MAX = 256;
 
-/** Of late proofs that are kept, where there is room: those of some twenty thousand outcomes. */
+/** Bytes of late proofs that are kept where there is room: those of some twenty thousand outcomes. */
 const LATE_BYTES_MAX = 16_000_000;
 
-/** And where there is little: those of a page, or it would be signed again as it is told. */
+/** The same where there is little: those of a page, or they would be signed again while the page is sent. */
 const LATE_BYTES_MIN = 1_000_000;
 
-/** Of the last proofs of lists, where there is room: ten thousand. */
+/** Bytes of the last proofs of lists that are kept where there is room: ten thousand proofs. */
 const LISTS_BYTES_MAX = 6_000_000;
 
 /** What one of them takes beside its text, its key among it. */
@@ -45,7 +45,7 @@ export class Sealer {
   readonly #same = new Map<string, string>();
   #sameCustom = '';
 
-  /** `cacheShare`: what V8 has room for of what is kept, 0 to 1. */
+  /** `cacheShare`: for how much of what is kept V8 has room, 0 to 1. */
   constructor(server: KeyPair, cacheShare = 1) {
     this.#server = server;
     this.#late = new Recent(Math.max(LATE_BYTES_MIN, LATE_BYTES_MAX * cacheShare), (text) => KEPT_BYTES + text.length);
@@ -69,8 +69,8 @@ export class Sealer {
   }
 
   /**
-   * What was last said of a list with this hash, if that was between these moments: one that is yet to come was told by
-   * a clock that was ahead.
+   * The last proof of a list with this hash, if its moment lies between these: one that is yet to come is of a clock
+   * that was ahead.
    */
   listBetween(hashHex: string, since: number, now: number): Signed | undefined {
     const signed = this.#lists.get(hashHex);

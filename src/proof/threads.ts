@@ -1,7 +1,7 @@
 /**
- * The threads of the proof pool: one a lane, with one task of its own that never ends, which is to serve that. piscina
- * starts and ends it; one that dies is replaced here, since piscina starts none any more once one has died as it
- * started, and says so to nobody who waits.
+ * The threads of the proof pool: one for each lane, with a single task that never ends: to serve the lane. piscina
+ * starts and ends a thread. One that dies is replaced here: once a thread has died while it started, piscina starts no
+ * more and tells nobody who waits.
  *
  * What always holds: each task handed in is answered or rejected once; a thread that dies gives back, as failed, all
  * that it had; a lane without a thread takes no task.
@@ -26,7 +26,7 @@ export interface Threads {
   destroy(): Promise<void>;
 }
 
-/** Of a lane whose thread died, or never was, and that gets no other. */
+/** For a lane whose thread died, or never was, and that gets no other. */
 export class NoThreadError extends Error {
   override name = 'NoThreadError';
 }
@@ -38,13 +38,13 @@ interface Waiting {
 
 const THREAD = new URL('../proof/thread.cjs', import.meta.url);
 
-/** So many threads of a lane that end before they have come to serve it, one after another, are the last. */
+/** After so many threads in a row that ended before they came to serve their lane, it gets no other. */
 const UNSERVING_MAX = 2;
 
 /** Loaded with the first threads, which a start does not need. */
 const loadPiscina = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
 
-/** The same for who has time: file by file, others get their turn between. */
+/** The same for a caller who has time: file by file, with the turns of others between. */
 export async function loadAhead(): Promise<void> {
   await import('piscina');
 }
@@ -61,7 +61,7 @@ export function startThreads(
     new Piscina({
       filename: THREAD.href,
       workerData: { ...workerData, module: workerUrl.href },
-      // It would replace a thread where nobody can catch that the system has none.
+      // With more, piscina would replace a thread where nobody can catch that the system has none.
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: Infinity,
@@ -139,7 +139,7 @@ class LaneServer {
     const onEnd = (error = new Error('a proof worker ended')) => {
       if (thread === this.#thread) this.#onEnd(thread, served, error);
     };
-    // Of one that ends before it has taken its task piscina says nothing there.
+    // The promise below is not settled for a thread that ends before it has taken its task.
     const onLost = () => setImmediate(onEnd);
     thread.on('error', onLost).on('workerDestroy', onLost);
     this.#thread = thread;
@@ -151,7 +151,7 @@ class LaneServer {
     }
   }
 
-  /** The thread is gone: what it had is given back, and another one is started. `served`: as it was before it was. */
+  /** The thread is gone: gives back what it had, and starts another. `served`: the count before it was started. */
   #onEnd(thread: Piscina, served: number, error: Error): void {
     this.#thread = null;
     thread.destroy().catch(() => {});

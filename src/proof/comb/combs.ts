@@ -21,7 +21,9 @@ interface Shape {
   readonly spacing: number;
 }
 
-/** Of a key's table and of that of the base point: they cover the same bits, at least 254, with the same columns. */
+/**
+ * The shapes of a key's table and of the base point's: they cover the same bits, at least 254, with the same columns.
+ */
 export interface Shapes {
   readonly key: Shape;
   readonly base: Shape;

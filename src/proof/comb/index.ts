@@ -4,8 +4,8 @@
  * alone takes a little more than half of what the library does.
  *
  * What always holds: it is the rule of ../verify.ts. A key has a table only after the library accepted a signature
- * under it, and what is not found good here the library is asked about: what this arithmetic says alone is yes, where
- * encode(SB - kA) = R byte for byte, S < L, and R is not of small order.
+ * under it. This arithmetic alone can only say yes, where encode(SB - kA) = R byte for byte, S < L, and R is not of
+ * small order; about all else the library is asked.
  */
 import { type Slab, TEXT_BYTES_MAX } from '../slab.ts';
 import type { SignatureLibrary } from '../verify.ts';
@@ -28,13 +28,13 @@ interface VerifierOptions {
   library: SignatureLibrary;
   /** Keys that have a table at most, 8 KiB each; fewer than 8 are none. */
   keysMax: number;
-  /** Any number; where a stranger knows it, keys can be made that share a place. */
+  /** Any number that strangers do not know: whoever knows it can make keys that share a place. */
   salt: number;
-  /** Of the tables, by whether rows come many at a time or alone. */
+  /** The shapes of the tables: they depend on whether rows come many at a time or alone. */
   shapes?: Shapes;
 }
 
-/** What rows are over where that is no digest: see slab.ts. */
+/** The texts of rows that sign a text instead of a digest: see slab.ts. */
 type Texts = Pick<Slab, 'texts' | 'textBytes'>;
 
 const NO_TEXTS: Texts = { texts: new Uint8Array(0), textBytes: new Uint16Array(0) };
@@ -95,7 +95,7 @@ export class KeyedVerifier {
   verify(rows: Uint8Array, count: number, onVerdict: OnVerdict, texts: Texts = NO_TEXTS): void {
     const places = this.#places;
     this.#texts = texts;
-    // What a task left that ended in the middle are rows of its own.
+    // Rows left over by a task that ended in the middle are not among these.
     this.#underway.length = 0;
     // A table takes as long as some rows; where many keys are due at once, the rows behind them wait for one of them
     // only.
@@ -118,7 +118,7 @@ export class KeyedVerifier {
     this.#finish(rows, words, onVerdict);
   }
 
-  /** Of a key without a table a signature was good. Returns whether a table was made, or tried. */
+  /** A signature under a key without a table was good. Returns whether a table was made, or tried. */
   #notice(places: KeyPlaces, rows: Uint8Array, words: Uint32Array, at: number, onVerdict: OnVerdict): boolean {
     const place = places.claim(words, at);
     if (place < 0) return false;
@@ -143,7 +143,7 @@ export class KeyedVerifier {
     );
   }
 
-  /** What a row is over where that is no digest; null where it is one. */
+  /** The text that a row signs; null where it signs its digest. */
   #textOf(row: number): Uint8Array | null {
     const { texts, textBytes } = this.#texts;
     const bytes = textBytes[row] ?? 0;
@@ -201,7 +201,7 @@ function isBelow(bound: Uint32Array, words: Uint32Array, at: number): boolean {
   return false;
 }
 
-/** Of a canonical encoding. The top bit tells x from -x, which have one order. */
+/** Whether the point of a canonical encoding has small order. The top bit tells x from -x, whose order is the same. */
 function isSmallOrder(encoding: Uint32Array): boolean {
   return SMALL_ORDER_YS.some((y) => y.every((word, i) => word === (i === 7 ? encoding[7]! & 0x7fffffff : encoding[i])));
 }

@@ -16,7 +16,7 @@ export const WAYS = 8;
 /** Seen so often, a key is worth its table, which costs about as much as five verifications without. */
 const SEEN_MIN = 8;
 const SEEN_MAX = 255;
-/** What becomes of a place: nobody's, of a key with a table, of one that can have none. */
+/** Whose a place is: nobody's, a key's that has a table, a key's that can have none. */
 const Holder = { nobody: 0, table: 1, none: 2 } as const;
 /** Counters per place; more of them, fewer keys that share one. */
 const COUNTERS_PER_PLACE = 32;
