@@ -84,7 +84,7 @@ interface Measured extends LoadFigures {
   perSecond: number;
   cpu: number;
   /**
-   * Of that: the first thread's, the proof workers', and the rest, which is disk threads and V8's helpers. All three as the
+   * Of that: the main thread's, the proof workers', and the rest, which is disk threads and V8's helpers. All three as the
    * system counts them, in hundredths of a second.
    */
   cpuMain: number;
@@ -324,7 +324,7 @@ async function runLedgers(session: Session): Promise<string[]> {
 }
 
 /**
- * Lets the service's first thread see each owner's signatures so often that it has a table of the key: it counts its own,
+ * Lets the service's main thread see each owner's signatures so often that it has a table of the key: it counts its own,
  * and under load the workers see them all.
  */
 async function seeKeys({ service, directory, sizes }: Session): Promise<void> {

@@ -126,7 +126,7 @@ const UNDER_WAY_BYTES_MAX = Math.min(256, Math.max(16, Math.floor(memoryOfProces
 /** An intent takes some 3 KB. */
 const TEXTS_BYTES_MAX = Math.min(256, Math.max(4, Math.floor(memoryOfProcess() / 64 / MiB))) * MiB;
 /**
- * Threads that verify and sign where nobody says: the first thread's core is its own. Each takes some 15 MiB and 16
+ * Threads that verify and sign where nobody says: the main thread's core is its own. Each takes some 15 MiB and 16
  * more for the keys it knows, together an eighth of the memory at most: a container with little of it may see many
  * cores.
  */
@@ -223,7 +223,7 @@ const SETTINGS = {
     2048,
     0,
     65_536,
-    'public keys, those that sign most, of which each of these threads, and the first one, keeps a table of 8 KiB to verify faster; 0: none',
+    'public keys, those that sign most, of which each of these threads, and the main thread, keeps a table of 8 KiB to verify faster; 0: none',
   ),
   textsBytesMax: count(
     TEXTS_BYTES_MAX,

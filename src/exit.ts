@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 
 /**
  * Ends the process with this code, also where V8 compiles in other threads. One of those that finds no room waits until
- * the first thread has collected garbage; an exit waits, in the first thread, for all of them: on Node 24.22 one in a
+ * the main thread has collected garbage; an exit waits, in the main thread, for all of them: on Node 24.22 one in a
  * hundred starts that were refused said why and never ended. So garbage is collected right before, and none of them
  * finds no room.
  */

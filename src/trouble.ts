@@ -122,7 +122,7 @@ export function watchThreads(tell: (text: string) => void): (missing: number) =>
 
 function missingText(missing: number): string {
   const of = missing === 1 ? 'A thread' : `${missing} threads`;
-  return `${of} fewer than there were to be (--workers) verify and sign: the system had none, or one died and could not be started again. The others do their work, the first one where none is left: all is served, only slower. See that there is memory, and that the process may have more threads (ulimit -u, pids.max), then start again.`;
+  return `${of} fewer than there were to be (--workers) verify and sign: the system had none, or one died and could not be started again. The others do their work, the main thread where none is left: all is served, only slower. See that there is memory, and that the process may have more threads (ulimit -u, pids.max), then start again.`;
 }
 
 /**

@@ -74,7 +74,7 @@ async function goOnScrubbing(scrub: Scrub): Promise<never> {
   for (;;) if ((await scrub.round()) === 0) await sleep(SCRUB_PAUSE_MS, undefined, { ref: false });
 }
 
-/** Of all threads: the first one has no figure of its own in every Node that ayni runs on. */
+/** Of all threads: the main thread has no figure of its own in every Node that ayni runs on. */
 function computedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

@@ -1,7 +1,7 @@
 /**
  * How much room V8 gives what does not live long. Whatever is on its way when the young generation is full is copied,
  * so the more requests are on their way, the dearer it is to be full often: with the 16 MiB that V8 takes by itself, a
- * service that is given more than it can do spends a tenth of its first thread's time on copying.
+ * service that is given more than it can do spends a tenth of its main thread's time on copying.
  *
  * But V8 begins a full collection wherever what lives long leaves less room than two such spaces take: where it may
  * take little in all, with large ones it collects without end, also when nobody asks anything.

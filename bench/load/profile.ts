@@ -33,13 +33,13 @@ const GARBAGE = 'garbage collection';
 const NODE = 'node';
 const IDLE = 'idle';
 const REST = 'rest';
-/** What the first thread runs, and no other. */
+/** What the main thread runs, and no other. */
 const MAIN = 'main.js';
 /** Rooms with a smaller share are told together. */
 const SHARE_MIN = 0.015;
 
 /**
- * Shares (0…1) of the busy time of the server's first thread, between `fromMs` and `toMs` after its start,
+ * Shares (0…1) of the busy time of the server's main thread, between `fromMs` and `toMs` after its start,
  * by room: `http`, `core`, …; largest first. Time without work is left out.
  */
 export function readShares(directory: string, fromMs: number, toMs: number): [string, number][] {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 interface Usage {
   /** Processor seconds of all threads, in user and kernel. */
   cpuSeconds: number;
-  /** Of these, the first thread's: the one that runs the event loop. */
+  /** Of these, the main thread's: the one that runs the event loop. */
   mainSeconds: number;
   /** Of these, that of the threads asked for. */
   threadSeconds: number;

@@ -4,7 +4,7 @@
  * with the hashes of their names. It also touches the memory that the entries will be copied to, which the system only
  * gives then, a page at a time.
  *
- * The first thread reads a segment into pieces of shared memory, as many whole frames as fit into each, and hands them
+ * The main thread reads a segment into pieces of shared memory, as many whole frames as fit into each, and hands them
  * over in turns; the other walks through them. A journal is read by the first alone, so any Disk will do.
  *
  * What always holds: what is told of a frame was found in the bytes that are told with it, which change no more. Of a

@@ -4,7 +4,7 @@
  * Past the page cache, where the system lets us (O_DIRECT with O_DSYNC, open(2)): what is written waits in a stage of
  * whole blocks until it is synced, and then one call hands the blocks to the device and comes back when it has them.
  * That is one trip to another thread in place of a copy into the page cache and a sync, the kernel finds no pages for
- * what nobody reads again, nor makes the first thread wait where it has too many to write, and an error of the device
+ * what nobody reads again, nor makes the main thread wait where it has too many to write, and an error of the device
  * is told by the very write that met it. Elsewhere by way of the page cache.
  *
  * What always holds: behind the last byte written there are zeros at most; a block that is written again is the same up
@@ -219,7 +219,7 @@ class StagedLog implements LogFile {
   }
 
   /**
-   * Where blocks came to the file's end, has the system read that again: `endsAt`, which is asked by the first thread,
+   * Where blocks came to the file's end, has the system read that again: `endsAt`, which is asked by the main thread,
    * would wait for the device, and everybody with it where that hangs.
    */
   #readEnd(to: number, end: Done): void {

@@ -1,4 +1,4 @@
-/** What the first thread is given for garbage: what the command lines say, and no other thread of the process. */
+/** What the main thread is given for garbage: what the command lines say, and no other thread of the process. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ const MODULE = new URL('../../src/young-generation.js', import.meta.url).href;
 const LARGE = ['--max-semi-space-size=64', '--min-semi-space-size=64'];
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-/** Prints how large the young generation of a thread becomes that the first one starts, MiB. */
+/** Prints how large the young generation of a thread becomes that the main thread starts, MiB. */
 const SCRIPT = `
   const { Worker } = require('node:worker_threads');
   const work = \`
@@ -29,7 +29,7 @@ function measureOtherThread(keep: string): number {
   return Number(execFileSync(process.execPath, [...LARGE, '-e', SCRIPT], { env, encoding: 'utf8' }));
 }
 
-/** Prints how large the first thread's becomes, MiB, what is said at the start, and what may live long, MiB. */
+/** Prints how large the main thread's becomes, MiB, what is said at the start, and what may live long, MiB. */
 const FIRST = `
   import(process.env.MODULE).then(({ fitYoungGeneration, longLivedBytesMax, semiSpaceMib }) => {
     const said = fitYoungGeneration();

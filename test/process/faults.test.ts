@@ -297,7 +297,7 @@ slow('proof workers that die in the middle of a task: everybody is verified, and
   });
   await Promise.all(forgers);
   await load.acknowledged(often(200, 1_000));
-  // How many rows make a task, and how many of them the first thread does while no worker is there, is a matter of pace.
+  // How many rows make a task, and how many of them the main thread does while no worker is there, is a matter of pace.
   await until(() => server.log().split('a proof worker dies').length > 2);
   await load.end(true);
   expect(load.sent.filter(({ status }) => status !== 201)).toEqual([]);
