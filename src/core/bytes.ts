@@ -14,6 +14,13 @@ export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   return true;
 }
 
+/** Whether bytes[from, to) are this text, which is ASCII. */
+export function isTextAt(bytes: Uint8Array, from: number, to: number, text: string): boolean {
+  if (to - from !== text.length) return false;
+  for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text.charCodeAt(i)) return false;
+  return true;
+}
+
 /** Whether one of them is these bytes. */
 export function includesBytes(list: readonly Uint8Array[], bytes: Uint8Array): boolean {
   for (const each of list) if (equalBytes(each, bytes)) return true;

@@ -14,6 +14,7 @@
  * of it.
  */
 import { isUtf8 } from 'node:buffer';
+import { isTextAt } from '../core/bytes.ts';
 
 type Slice = (this: Uint8Array, from: number, to: number) => string;
 
@@ -130,7 +131,7 @@ export class Tape {
 
   /** Whether a string, a name for one, is this text, which is ASCII. */
   isText(string: number, text: string): boolean {
-    return areText(this.bytes, this.from(string), this.to(string), text);
+    return isTextAt(this.bytes, this.from(string), this.to(string), text);
   }
 
   /** A string of ASCII as a text. */
@@ -367,13 +368,6 @@ export class Tape {
     }
     return aEnd - a - (bEnd - b);
   }
-}
-
-/** Whether bytes[from, to) are this text, which is ASCII. */
-export function areText(bytes: Buffer, from: number, to: number, text: string): boolean {
-  if (to - from !== text.length) return false;
-  for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text.charCodeAt(i)) return false;
-  return true;
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {

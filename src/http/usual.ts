@@ -10,6 +10,7 @@
  */
 import { isAddress, isHandle } from '../core/address.ts';
 import { METRICS } from '../core/balances.ts';
+import { isTextAt } from '../core/bytes.ts';
 import type { Claim } from '../core/claims/index.ts';
 import { isRefusal } from '../core/refusal.ts';
 import type { Brief } from '../core/sheet.ts';
@@ -17,7 +18,7 @@ import { sha256Hex } from '../proof/digest.ts';
 import { type Content, openProofs, type ProofTexts } from './door.ts';
 import { MEMBERS_MAX } from './schema-width.ts';
 import { isAccess, type SchemaLimits } from './schemas.ts';
-import { areText, Tape } from './tape.ts';
+import { Tape } from './tape.ts';
 
 /** Content whose value nobody has made; the sheet of its intent is drawn up of `brief`. */
 export interface UsualContent extends Omit<Content, 'value'> {
@@ -318,7 +319,7 @@ class RightTexts {
   /** This text, where it is known to be right; null where it is not. */
   at(place: number, bytes: Buffer, from: number, to: number): string | null {
     const text = this.#texts[place]!;
-    return text !== '' && areText(bytes, from, to, text) ? text : null;
+    return text !== '' && isTextAt(bytes, from, to, text) ? text : null;
   }
 
   /** It must be ASCII: other bytes than its own may be written as a text with longer characters is. */

@@ -10,6 +10,7 @@
  * ASCII never escaped. The data was made so at the door and is covered by the frame's hash; bytes that are not so
  * throw CodecError.
  */
+import { isTextAt } from '../core/bytes.ts';
 import { CLAIM_ACTIONS, CLAIM_WIDTH, hashColumn, setClaim } from '../core/claims/index.ts';
 import { ASKED_MEMBERS, hashAscii, hashText, type IntentOutline } from '../core/outline.ts';
 import { CodecError, textAt } from './msgpack.ts';
@@ -88,16 +89,16 @@ export function noteOutline(bytes: Buffer, from: number, to: number, words: Int3
     const colon = stringEnd(bytes, member, to);
     if (bytes[colon] !== COLON) throw misfit(colon);
     const value = colon + 1;
-    if (isText(bytes, member + 1, colon - 1, 'claims')) {
+    if (isTextAt(bytes, member + 1, colon - 1, 'claims')) {
       next = noteClaims(bytes, value, to, words, at + CLAIMS);
       // Mostly the schema is the last member, and then all is known that lies behind the claims.
       if (next === 0 || schema !== 0) break;
       continue;
     }
     ended = valueEnd(bytes, value, to);
-    if (isText(bytes, member + 1, colon - 1, 'access')) {
+    if (isTextAt(bytes, member + 1, colon - 1, 'access')) {
       words[at + HAS_ACCESS] = bytes[value] === ARRAY && ended - value > 2 ? 1 : 0;
-    } else if (isText(bytes, member + 1, colon - 1, 'schema')) {
+    } else if (isTextAt(bytes, member + 1, colon - 1, 'schema')) {
       if (bytes[value] === QUOTE) noteText(words, at + SCHEMA, value + 1, ended - 1);
       break;
     }
@@ -164,14 +165,15 @@ function noteClaim(bytes: Buffer, from: number, to: number, words: Int32Array, c
     const colon = stringEnd(bytes, at, to);
     if (bytes[colon] !== COLON) throw misfit(colon);
     const [name, nameEnd, value] = [at + 1, colon - 1, colon + 1];
-    if (isText(bytes, name, nameEnd, 'source')) noteReference(bytes, value, to, words, claim + SOURCE);
-    else if (isText(bytes, name, nameEnd, 'target')) noteReference(bytes, value, to, words, claim + TARGET);
-    else if (isText(bytes, name, nameEnd, 'wallet')) noteReference(bytes, value, to, words, claim + WALLET);
+    if (isTextAt(bytes, name, nameEnd, 'source')) noteReference(bytes, value, to, words, claim + SOURCE);
+    else if (isTextAt(bytes, name, nameEnd, 'target')) noteReference(bytes, value, to, words, claim + TARGET);
+    else if (isTextAt(bytes, name, nameEnd, 'wallet')) noteReference(bytes, value, to, words, claim + WALLET);
     else {
       ended = valueEnd(bytes, value, to);
-      const isAction = bytes[value] === QUOTE && isText(bytes, name, nameEnd, 'action');
+      const isAction = bytes[value] === QUOTE && isTextAt(bytes, name, nameEnd, 'action');
       if (isAction) noteText(words, claim + ACTION, value + 1, ended - 1);
-      else if (isText(bytes, name, nameEnd, 'amount')) noteNumber(words, claim + AMOUNT, numberAt(bytes, value, ended));
+      else if (isTextAt(bytes, name, nameEnd, 'amount'))
+        noteNumber(words, claim + AMOUNT, numberAt(bytes, value, ended));
     }
     at = bytes[ended] === COMMA ? ended + 1 : ended;
   }
@@ -189,7 +191,7 @@ function noteReference(bytes: Buffer, from: number, to: number, words: Int32Arra
   while (bytes[from] === OBJECT && bytes[at] === QUOTE) {
     const colon = stringEnd(bytes, at, to);
     const end = valueEnd(bytes, colon + 1, to);
-    if (bytes[colon + 1] === QUOTE && isText(bytes, at + 1, colon - 1, 'handle'))
+    if (bytes[colon + 1] === QUOTE && isTextAt(bytes, at + 1, colon - 1, 'handle'))
       noteText(words, word, colon + 2, end - 1);
     at = bytes[end] === COMMA ? end + 1 : end;
   }
@@ -238,16 +240,7 @@ function lastText(bytes: Buffer, from: number, to: number, name: string): number
   const colon = start - 1;
   const key = colon - name.length - 2;
   if (key <= from || bytes[start - 1] !== COLON || bytes[key] !== QUOTE || bytes[colon - 1] !== QUOTE) return 0;
-  return bytes[key - 1] === COMMA && isText(bytes, key + 1, colon - 1, name) ? start + 1 : 0;
-}
-
-/** Whether bytes[from, to) are this text, which is ASCII. */
-function isText(bytes: Buffer, from: number, to: number, text: string): boolean {
-  if (to - from !== text.length) return false;
-  for (let index = 0; index < text.length; index++) {
-    if (bytes[from + index] !== text.charCodeAt(index)) return false;
-  }
-  return true;
+  return bytes[key - 1] === COMMA && isTextAt(bytes, key + 1, colon - 1, name) ? start + 1 : 0;
 }
 
 /** Where the string that begins at `start` has ended. */
@@ -320,7 +313,7 @@ function makeOutline(bytes: Buffer, words: Int32Array, at: number): IntentOutlin
 /** The number of the action of this name. */
 function actionOf(bytes: Buffer, from: number, to: number): number {
   for (let number = 0; number < CLAIM_ACTIONS.length; number++) {
-    if (isText(bytes, from, to, CLAIM_ACTIONS[number]!.name)) return number;
+    if (isTextAt(bytes, from, to, CLAIM_ACTIONS[number]!.name)) return number;
   }
   throw new CodecError('a claim of no known action');
 }
@@ -328,7 +321,7 @@ function actionOf(bytes: Buffer, from: number, to: number): number {
 function schemaOf(bytes: Buffer, words: Int32Array, word: number): string | undefined {
   const [from, to] = [words[word]!, words[word + 1]!];
   if (from === 0) return undefined;
-  if (isText(bytes, from, to, lastSchema)) return lastSchema;
+  if (isTextAt(bytes, from, to, lastSchema)) return lastSchema;
   const schema = readText(bytes, from, to);
   if (schema.length === to - from) lastSchema = schema;
   return schema;
@@ -370,7 +363,7 @@ export function readAsked(bytes: Buffer, from: number, to: number): Record<strin
     const end = valueEnd(bytes, colon + 1, to);
     for (let index = 0; index < ASKED_MEMBERS.length; index++) {
       const member = ASKED_MEMBERS[index]!;
-      if (isText(bytes, at + 1, colon - 1, member)) asked[member] = askedOf(bytes, colon + 1, end);
+      if (isTextAt(bytes, at + 1, colon - 1, member)) asked[member] = askedOf(bytes, colon + 1, end);
     }
     at = bytes[end] === COMMA ? end + 1 : end;
   }
