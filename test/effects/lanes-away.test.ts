@@ -64,7 +64,7 @@ test('a lane that waits among the slow, and whose other call was quick, waits no
 });
 
 describe('whoever is away', () => {
-  const JOBS = 5_000;
+  const MANY = 5_000;
   const HOURS = 6;
 
   test.each([
@@ -76,17 +76,17 @@ describe('whoever is away', () => {
     async (_, no) => {
       let isBack = false;
       const { clock, lanes, job, network, settled } = makeWorld(() => (isBack ? taken() : no()));
-      for (let n = 0; n < JOBS; n++) lanes.add('x', 16, job(`${n}`));
+      for (let n = 0; n < MANY; n++) lanes.add('x', 16, job(`${n}`));
       await clock.run(60_000);
       // Each is tried once, and then one of them every 20 ms.
-      expect(network.sent.length).toBeLessThanOrEqual(JOBS + 60 * 50);
-      expect(network.sent.length).toBeGreaterThan(JOBS + 50 * 50);
+      expect(network.sent.length).toBeLessThanOrEqual(MANY + 60 * 50);
+      expect(network.sent.length).toBeGreaterThan(MANY + 50 * 50);
       isBack = true;
       // The next call is answered, and what was due goes at once; what was tried lately waits as long as it would have.
       await clock.run(2_000);
-      expect(settled.length).toBeGreaterThan(JOBS / 2);
+      expect(settled.length).toBeGreaterThan(MANY / 2);
       await clock.run(HOURS * HOUR);
-      expect(settled).toHaveLength(JOBS);
+      expect(settled).toHaveLength(MANY);
       expect(lanes.counts()).toEqual(nothingLeft);
       expect(clock.pending).toBe(0);
     },
@@ -118,7 +118,7 @@ describe('whoever is away', () => {
     ['hang', (): Said => ({ error: 'timeout', afterMs: 10_000 }), 4 * HOUR, 10_020],
   ])('does not keep what is new waiting behind thousands that %s', async (_, no, beforeMs, waitMsMax) => {
     const { clock, lanes, job, settled } = makeWorld((url) => (url.startsWith('ok') ? taken() : no()));
-    for (let n = 0; n < JOBS; n++) lanes.add('x', 16, job(`no ${n}`));
+    for (let n = 0; n < MANY; n++) lanes.add('x', 16, job(`no ${n}`));
     await clock.run(beforeMs);
     for (let n = 0; n < 10; n++) lanes.add('x', 16, job(`ok ${n}`));
     await clock.run(waitMsMax);
