@@ -77,6 +77,7 @@ const FULL = {
   },
 };
 
+/** What room.ts may find full, which is not imported here: the compiler compares the two in watch.ts. */
 type Fullness = keyof typeof FULL;
 
 interface Taken {
