@@ -3,8 +3,6 @@ import { eventText, type LedgerEvent } from './events.ts';
 import type { Sealer } from './proof/sealer.ts';
 import { TextRing } from './text-ring.ts';
 
-/** Where nobody says. */
-const BYTES_MAX = 256 * 1024;
 /** Above the number of any event that is kept among those of its entry, so that both are one number that is exact. */
 const INDEX_MAX = 2 ** 20;
 
@@ -17,7 +15,7 @@ export class EventTexts {
   readonly #make: (event: LedgerEvent) => string;
   readonly #texts: TextRing;
 
-  constructor(make: (event: LedgerEvent) => string, bytesMax = BYTES_MAX) {
+  constructor(make: (event: LedgerEvent) => string, bytesMax: number) {
     this.#make = make;
     this.#texts = new TextRing(bytesMax);
   }
@@ -35,6 +33,6 @@ export class EventTexts {
   }
 }
 
-export function eventTextsOf(sealer: Sealer, bytesMax?: number): EventTexts {
+export function eventTextsOf(sealer: Sealer, bytesMax: number): EventTexts {
   return new EventTexts((event) => eventText(event, sealer), bytesMax);
 }

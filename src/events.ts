@@ -143,7 +143,7 @@ export function* eventsOf(
   state: State,
   placed: Placed,
   signal: string,
-  from = 0,
+  from: number,
   shelf = new Shelf(state.cacheShare),
 ): Generator<LedgerEvent, void, void> {
   if (signal === 'balance-received') yield* creditsOf(state, placed as PlacedOutcome, from, shelf);

@@ -27,7 +27,7 @@ export function openApp({ engine, state, server }: House): Handler {
     server,
     sealer,
     bodyBytesMax: 1024 * 1024,
-    texts: new RecordTexts(TEXTS_BYTES_MAX),
+    texts: new RecordTexts(TEXTS_BYTES_MAX, state.cacheShare),
     pool: new ProofPool({ workers: 0, server, rowsPerTaskMax: 256, inlineRowsMax: 4 }),
     waiters: new Waiters(),
     walks: new Walks(),
@@ -43,7 +43,7 @@ export function openApp({ engine, state, server }: House): Handler {
     defect(error) {
       throw error;
     },
-    tokens: createTokenChecker(verify),
+    tokens: createTokenChecker(verify, state.cacheShare),
     defaultLedger: 1,
     publicUrl: '',
     bodyDepthMax: 64,
@@ -61,6 +61,7 @@ function quiet(state: State, sealer: Sealer): Effects {
     callsInFlightMax: 1,
     bridgeCallsMax: 1,
     bridgeAttemptsMax: 1,
+    eventBytesMax: 256 * 1024,
     seq: state.log.length,
     note: () => {},
     inform: () => {},

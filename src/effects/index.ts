@@ -31,8 +31,8 @@ export interface EffectsOptions extends Omit<FeedsOptions, 'eventTexts' | 'lanes
   /** Calls of one bridge at a time. */
   bridgeCallsMax: number;
   bridgeAttemptsMax: number;
-  /** Texts of events that are kept. */
-  eventBytesMax?: number;
+  /** Bytes of the texts of events that are kept. */
+  eventBytesMax: number;
   /** Tells the operator. */
   inform: (text: string) => void;
 }

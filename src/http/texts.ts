@@ -2,8 +2,6 @@
 import { Recent } from '../memory/index.ts';
 import { TextRing } from '../text-ring.ts';
 
-/** All texts of records in flat memory, where nobody says. */
-const RECORD_BYTES_MAX = 256 * 1024;
 /**
  * Of the bytes there may be of them, those that lie in V8's heap too, as so many characters: more of it is for what is
  * open.
@@ -35,8 +33,8 @@ export class RecordTexts {
 
   /** `cacheShare`: what V8 has room for of those at hand, 0 to 1. */
   constructor(
-    bytesMax = RECORD_BYTES_MAX,
-    cacheShare = 1,
+    bytesMax: number,
+    cacheShare: number,
     atHandMax = Math.min(AT_HAND_CHARS_MAX * cacheShare, bytesMax * AT_HAND_SHARE),
   ) {
     this.#atHand = new Recent(atHandMax, ({ text }) => text.length);

@@ -104,7 +104,7 @@ interface Known extends Token {
 /**
  * Checks tokens, and remembers which were verified. `cacheShare`: what V8 has room for of what is remembered, 0 to 1.
  */
-export function createTokenChecker(verify: Verify, cacheShare = 1): TokenChecker {
+export function createTokenChecker(verify: Verify, cacheShare: number): TokenChecker {
   const rememberedBytesMax = REMEMBERED_BYTES_MAX * cacheShare;
   const verified = new Recent<string, Known>(rememberedBytesMax, rememberedBytes);
   /** What those who send tokens write before them is always the same. */

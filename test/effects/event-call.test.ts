@@ -30,7 +30,7 @@ function callTo(books: Books, kind: Kind, handle: string, ledger = 1): OutgoingC
   const { state } = books;
   const event = [...allEvents(state, placedAt(state, state.log.length)!, 0)].at(-1)!;
   const sealer = new Sealer(SERVER);
-  const told = { state, sealer, eventTexts: eventTextsOf(sealer) };
+  const told = { state, sealer, eventTexts: eventTextsOf(sealer, 10_000) };
   return eventCall(told, findHandle(state, ledger, kind, handle), event);
 }
 

@@ -4,7 +4,7 @@ import { EventTexts } from '../../src/event-texts.ts';
 import type { LedgerEvent } from '../../src/events.ts';
 
 /** Texts of `length` characters that begin with the event's index, and which of them were made. */
-function makeTexts(bytesMax?: number) {
+function makeTexts(bytesMax = 256 * 1024) {
   const made: string[] = [];
   let length = 10;
   const make = ({ seq, index }: LedgerEvent) => {

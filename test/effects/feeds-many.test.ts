@@ -265,7 +265,7 @@ test('very many effects are taken up some at a time after a start, and hear what
   const effects = new Effects({
     ...{ state, timers, inform, note, seq: journal.position.seq },
     ...{ sealer: new Sealer(SERVER), call: async () => ({ status: 202 }) as const },
-    ...{ callsInFlightMax: 1, bridgeCallsMax: 1, bridgeAttemptsMax: 1 },
+    ...{ callsInFlightMax: 1, bridgeCallsMax: 1, bridgeAttemptsMax: 1, eventBytesMax: 256 * 1024 },
     defect: (error) => {
       throw error;
     },

@@ -27,13 +27,13 @@ describe('events of an intent of many claims', () => {
   test('read each wallet they name once, not once for each claim', () => {
     const { books, placed } = giant();
     const decode = vi.spyOn(books.state.codec, 'decode');
-    expect([...eventsOf(books.state, placed, 'balance-received')]).toHaveLength(CLAIMS);
+    expect([...eventsOf(books.state, placed, 'balance-received', 0)]).toHaveLength(CLAIMS);
     expect(decode.mock.calls.length).toBeLessThan(10);
   });
 
   test('share what they show of a record: each makes it once for all', () => {
     const { books, placed } = giant();
-    const events = [...eventsOf(books.state, placed, 'balance-received')];
+    const events = [...eventsOf(books.state, placed, 'balance-received', 0)];
     for (const [name, count] of Object.entries({ wallet: 2, symbol: 1, intent: 1 })) {
       expect(new Set(events.map(({ members }) => members[name])).size, name).toBe(count);
     }
@@ -42,7 +42,7 @@ describe('events of an intent of many claims', () => {
   test('are made when they are asked for', () => {
     const { books, placed } = giant();
     const names = vi.spyOn(books.state.names, 'place');
-    for (const { members } of eventsOf(books.state, placed, 'balance-received')) {
+    for (const { members } of eventsOf(books.state, placed, 'balance-received', 0)) {
       expect(Object.keys(members)).toEqual(['amount', 'intent', 'symbol', 'wallet']);
       break;
     }
@@ -58,7 +58,7 @@ describe('events of an intent of many claims', () => {
     books.intent(issue('svc@bank', 1), ...names.map((name) => issue(name, 1)));
     const placed = placedAt(books.state, books.state.log.length)!;
     const read = vi.spyOn(books.state.codec, 'names');
-    const [first] = eventsOf(books.state, placed, 'balance-received');
+    const [first] = eventsOf(books.state, placed, 'balance-received', 0);
     expect(readRow(books.state, first!.rows[1]!).entry.handle).toBe('bank');
     expect(read.mock.calls.length).toBeLessThan(10);
   });
@@ -83,7 +83,7 @@ describe('a memo of events', () => {
     const told = [...allEvents(books.state, placed, 0)].map(({ index, signal, handle }) => ({ index, signal, handle }));
     for (const at of [told.length - 1, 0, 7, 3, 1]) expect(memo.at(seq, told[at]!.index)).toMatchObject(told[at]!);
     const received = [...memo.of(placed, 'balance-received')].map(({ index }) => index);
-    expect(received).toEqual(told.filter(({ signal }) => signal === 'balance-received').map(({ index }) => index));
+    expect(received).toEqual(told.filter(({ signal }) => signal === 'balance-received', 0).map(({ index }) => index));
     expect(memo.find(placed, 10_000)).toBeNull();
   });
 
@@ -126,7 +126,7 @@ test('a credit is told of the wallet that its claim named, though that has anoth
   const books = Books.open().symbols('usd').wallets('svc@bank', 'bank');
   books.intent(issue('svc@bank', 1), issue('bank', 2));
   const placed = placedAt(books.state, books.state.log.length)!;
-  const walletsTold = () => [...eventsOf(books.state, placed, 'balance-received')].map(({ rows }) => rows[1]);
+  const walletsTold = () => [...eventsOf(books.state, placed, 'balance-received', 0)].map(({ rows }) => rows[1]);
   const told = walletsTold();
   books.update(Kind.wallet, 'svc@bank', { handle: 'svc-once' });
   expect(walletsTold()).toEqual(told);
@@ -198,7 +198,7 @@ test('credits of long ago are told without passing by all that their wallet has 
   for (let n = 0; n < CHANGED; n++) books.update(Kind.wallet, n === 0 ? 'w' : `w${n - 1}`, { handle: `w${n}` });
   const prev = vi.spyOn(state.heap, 'prev');
   for (const each of placed) {
-    const [event, ...others] = eventsOf(state, each, 'balance-received');
+    const [event, ...others] = eventsOf(state, each, 'balance-received', 0);
     expect(others).toEqual([]);
     expect(event!.members.wallet!.value(null)).toMatchObject({ data: { handle: 'w' } });
   }

@@ -61,6 +61,7 @@ export class Theatre {
       callsInFlightMax: 64,
       bridgeCallsMax: 16,
       bridgeAttemptsMax: 100,
+      eventBytesMax: 256 * 1024,
       seq: house.journal.position.seq,
       note: (what, done) => engine.note(what, done),
       inform: () => {},

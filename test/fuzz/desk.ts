@@ -33,6 +33,8 @@ import { whenLate } from '../support/late.ts';
 const ANSWER_MS = 30_000;
 /** Between two requests the clock of deliveries goes on by so much. */
 const STEP_MS = 700;
+/** Of texts that are kept: those of records, and of events. */
+const TEXTS_BYTES_MAX = 256 * 1024;
 const SERVER_KEY = encodeBase64(SERVER.public);
 /** Compiled once: it takes milliseconds. */
 const limits = { claimsMax: 10_000, proofsMax: 256 };
@@ -90,6 +92,7 @@ export class Desk {
       callsInFlightMax: 16,
       bridgeCallsMax: 4,
       bridgeAttemptsMax: 3,
+      eventBytesMax: TEXTS_BYTES_MAX,
       seq: house.journal.position.seq,
       defect,
       inform: () => {},
@@ -101,7 +104,7 @@ export class Desk {
       server: SERVER,
       bodyBytesMax: 1024 * 1024,
       sealer,
-      texts: new RecordTexts(),
+      texts: new RecordTexts(TEXTS_BYTES_MAX, state.cacheShare),
       pool: inlinePool(),
       waiters,
       walks: this.walks,
@@ -115,7 +118,7 @@ export class Desk {
       listProofMsMax: ANSWER_MS,
       preferWaitSecondsMax,
       defect,
-      tokens: createTokenChecker(verify),
+      tokens: createTokenChecker(verify, state.cacheShare),
       defaultLedger: findLedger(house.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,

@@ -6,7 +6,7 @@ const text = (length: number, letter = 'x') => letter.repeat(length);
 
 describe('texts of records', () => {
   test('come back with their size, by address', () => {
-    const texts = new RecordTexts();
+    const texts = new RecordTexts(100_000, 1);
     texts.keep(8, text(10, 'a'), 7);
     texts.keep(16, text(10, 'b'), 9);
     expect(texts.get(8)).toEqual({ text: text(10, 'a'), bytes: 7 });
@@ -24,7 +24,7 @@ describe('texts of records', () => {
     }
   });
   test('a very long one is not kept at the cost of the others', () => {
-    const texts = new RecordTexts(100_000);
+    const texts = new RecordTexts(100_000, 1);
     texts.keep(1, text(10), 1);
     texts.keep(2, text(70_000), 1);
     expect(texts.get(2)).toBeUndefined();

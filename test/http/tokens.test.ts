@@ -46,9 +46,12 @@ const verifying: typeof verify = (...args) => {
   return verify(...args);
 };
 
+/** What a checker remembers where there is room for all of it. */
+const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024;
+
 /** A checker, what it leaves to the proof pool done at once. */
-function newChecker(rememberedBytesMax?: number) {
-  const checker = createTokenChecker(verifying, rememberedBytesMax && rememberedBytesMax / (8 * 1024 * 1024));
+function newChecker(rememberedBytesMax = REMEMBERED_BYTES_MAX) {
+  const checker = createTokenChecker(verifying, rememberedBytesMax / REMEMBERED_BYTES_MAX);
   return {
     check(authorization: string, given: TokenContext) {
       const token = checker.check(authorization, given);
@@ -98,7 +101,7 @@ test('what a token signs goes to the proof pool as long as it fits there, and is
   const places = new Map<number, string>();
   for (let more = 0; more < 10; more++) {
     const token = forge({ ...HEADER, typ: 'J' }, { ...CLAIMS, sub: 'x'.repeat(614 + more) });
-    const read = createTokenChecker(verify).check(token, context);
+    const read = createTokenChecker(verify, 1).check(token, context);
     const isLeft = !isRefusal(read) && isUnverified(read);
     places.set(token.lastIndexOf('.') - 'Bearer '.length, isLeft ? 'left to the pool' : 'verified');
   }
@@ -364,7 +367,7 @@ describe('a signer that is looked up again once its token is verified', () => {
     ['is gone', () => null, 'record.not-found'],
     ['has another key', () => decodePublic(second.public), 'auth.unauthorized'],
   ])('%s', (_, keyOf, expected) => {
-    const read = createTokenChecker(verify).check(forge({ alg: 'EdDSA', kid: 'owner' }, CLAIMS), context);
+    const read = createTokenChecker(verify, 1).check(forge({ alg: 'EdDSA', kid: 'owner' }, CLAIMS), context);
     if (isRefusal(read) || !isUnverified(read)) throw new Error('it was not left to be verified');
     const token = read.settle(true, { ...context, keyOf });
     expect(isRefusal(token) ? token.reason : 'good').toBe(expected);

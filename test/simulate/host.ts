@@ -83,6 +83,8 @@ export interface StartOptions {
 
 /** Books are small: in pieces of this size others have their turn while a dump of them is read. */
 const SNAPSHOT_PIECE_BYTES = 256;
+/** Of texts that are kept: those of records, and of events. */
+const TEXTS_BYTES_MAX = 256 * 1024;
 
 export class Host implements Watched {
   readonly name: string;
@@ -293,6 +295,7 @@ export class Host implements Watched {
       queuedMax: 20,
       bridgeCallsMax: 3,
       bridgeAttemptsMax: this.settings.bridgeAttemptsMax,
+      eventBytesMax: TEXTS_BYTES_MAX,
       seq: this.recovered.end.seq,
       defect: (error) => loop.fail(error),
       inform: () => {},
@@ -340,7 +343,7 @@ export class Host implements Watched {
       state: this.state,
       server: SERVER.pair,
       sealer: this.#sealer,
-      texts: new RecordTexts(),
+      texts: new RecordTexts(TEXTS_BYTES_MAX, this.state.cacheShare),
       pool: this.pool,
       waiters: this.waiters,
       walks: new Walks(),
@@ -355,7 +358,7 @@ export class Host implements Watched {
       listProofMsMax: 1000,
       preferWaitSecondsMax: 30,
       defect: (error) => loop.fail(error),
-      tokens: createTokenChecker(verify),
+      tokens: createTokenChecker(verify, this.state.cacheShare),
       defaultLedger: findLedger(this.state, 'main'),
       publicUrl: '',
       bodyDepthMax: 64,
