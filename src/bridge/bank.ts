@@ -180,7 +180,7 @@ export class Bank {
     const request = readPrepare(data, kind, this.#ledgerKey());
     if (isRefusal(request)) return request;
     const entry = this.books.entries.get(request.handle);
-    if (entry !== undefined && !this.#isOf(entry, request)) return conflict(`${entry.handle} is another entry`);
+    if (entry !== undefined && !this.#fits(entry, request)) return conflict(`${entry.handle} is another entry`);
     if (stepOf(entry?.state, 'prepare') === 'decide') {
       if (this.#isFull()) return full();
       void this.#enter(this.#decide(request));
@@ -276,7 +276,7 @@ export class Bank {
    * Whether a prepare that came again says the same as the first. An entry that was aborted before its prepare came
    * fits any of its intent.
    */
-  #isOf(entry: Entry, request: PrepareRequest): boolean {
+  #fits(entry: Entry, request: PrepareRequest): boolean {
     if (entry.kind !== request.kind || entry.intent.hash !== request.intent.hash) return false;
     if (entry.account === '') return true;
     return entry.account === accountNameOf(this.#options.house, request) && entry.amount === request.amount;

@@ -56,9 +56,9 @@ export function readPrepare(data: JsonObject, kind: Kind, ledgerKey: string): Pr
   }
   const named = accountIn(side);
   const sides = claims.map((claim) => claim[SIDE[kind]]);
-  // Beside what is said by some alone, an entry leaves out what all of them say.
-  const isLess = sides.some((each) => handleOf(each) === wallet && accountIn(each) !== named);
-  const isMixed = isLess || new Set(sides.map((each) => nameBehind(wallet, each))).size > 1;
+  // Where claims differ in anything, the entry has the bare wallet, and lacks even an account that all of them name.
+  const namesOther = sides.some((each) => handleOf(each) === wallet && accountIn(each) !== named);
+  const isMixed = namesOther || new Set(sides.map((each) => nameBehind(wallet, each))).size > 1;
   return { handle, kind, wallet, named, isMixed, symbol, amount, intent };
 }
 
