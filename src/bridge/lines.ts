@@ -17,7 +17,7 @@ import { crc32 } from 'node:zlib';
 
 interface LineFile {
   size(): number;
-  /** Both may do less than asked for, and tell how much. */
+  /** Reading and writing may do less than asked for, and return how much. */
   read(bytes: Uint8Array, from: number, to: number, position: number): number;
   write(bytes: Uint8Array, from: number, to: number, position: number): number;
   truncate(size: number): void;

@@ -61,7 +61,7 @@ export class Chains {
     this.lastFirst = this.size + 1;
   }
 
-  /** As that of the table that leads to the chains. */
+  /** See `touch` of the table (table.ts) that leads to the chains. */
   touch(hash: number): number {
     return this.heads.touch(hash);
   }

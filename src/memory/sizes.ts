@@ -6,7 +6,7 @@
 export interface MemorySizes {
   /** Bytes of a chunk of the heap. */
   readonly chunkBytes?: number;
-  /** Of all of them. */
+  /** Bytes of all chunks together. */
   readonly heapBytesMax?: number;
   /** Rows of a column's page. */
   readonly pageRows?: number;

@@ -33,7 +33,7 @@ export interface ProofPoolOptions {
   server: KeyPair;
   /** Rows (checks and seals) in one trip to a worker. */
   rowsPerTaskMax: number;
-  /** With nothing else under way, so many rows are worked off on the calling thread. */
+  /** Where nothing else is under way, at most so many rows are worked off on the calling thread. */
   inlineRowsMax: number;
   /** Keys of which each worker, and this thread, keeps a table to verify faster, at most; see comb/. */
   keyTablesMax?: number;
@@ -60,11 +60,11 @@ export interface ProofStats {
   rowsInline: number;
   /** Tasks whose worker died or threw. */
   tasksFailed: number;
-  /** From submit until its first rows leave, once per job. */
+  /** How long a job waits from submit until its first rows leave; once per job. */
   queue: StageTime;
-  /** From leaving until the answer is here, once per task. */
+  /** How long a task takes from leaving until its answer is here; once per task. */
   trip: StageTime;
-  /** Of that, what the worker worked, once per task. */
+  /** How long of that the worker worked on it; once per task. */
   work: StageTime;
 }
 

@@ -14,7 +14,7 @@ import type { ProofTask, ProofWorkData, ProofWorkerData } from './work.ts';
 
 /** Threads as the pool uses them. */
 export interface Threads {
-  /** Those that run. */
+  /** The threads that run. */
   readonly threads: readonly unknown[];
   /**
    * Has the thread of the slab's lane work the task off; rejects where it died or threw: with a NoThreadError where

@@ -205,7 +205,7 @@ const REFUSALS = ACCESS_ACTIONS.map((action) => [
   ...KINDS.map(({ name }) => deny(action, `${name}-proof`)),
 ]);
 
-/** That this may not be done to records of this kind, or with proofs on them; `access` is the gate alone. */
+/** The refusal to do this to records of this kind, or with proofs on them; `access` is the gate alone. */
 export function forbidden(action: AccessAction, target: Target): Refusal {
   const at = target < PROOF_TARGET ? target : target - PROOF_TARGET + KINDS.length;
   return REFUSALS[ACTION_NUMBERS.get(action)!]![at]!;
@@ -252,7 +252,7 @@ function grants(state: State, rules: Rules, action: number, target: Target, call
   return isGranting;
 }
 
-/** Where it is, not even the work of finding out is done. */
+/** Whether no effort is left: then not even the work of finding out is done. */
 function isUsedUp(budget: Effort | null): boolean {
   return budget !== null && budget.left <= 0;
 }

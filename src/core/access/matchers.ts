@@ -87,7 +87,10 @@ export class SignerTest {
   /** Keys that pass by themselves. */
   readonly keys: readonly Uint8Array[];
   readonly #key: Uint8Array | null;
-  /** Where there are several: most lists name one key, and there can be many lists. */
+  /**
+   * The same keys to be looked up, where there are several; else null: most lists name one key, and there can be many
+   * lists.
+   */
   readonly #keys: KeyMap<true> | null;
   readonly #others: readonly SignerMatch[];
 

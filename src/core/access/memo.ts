@@ -39,7 +39,7 @@ export interface LedgerFacts {
   /** The version, by identity. */
   readonly info: LedgerInfo;
   rules: Rules | null;
-  /** Those of the version before, as long as there are none of this one. */
+  /** The rules of the version before, as long as there are none of this one. */
   before: Rules | null;
   /** Which of its policies say nothing, where policies are its rules. They are few numbers, and never wrong. */
   skips: Skips | null;

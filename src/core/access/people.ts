@@ -18,7 +18,7 @@ export interface SignerFact {
   readonly luid: string;
   readonly schema: string | undefined;
   readonly custom: unknown;
-  /** By the circle's handle. */
+  /** By a circle's handle, whether the signer is in it; filled as rules ask. */
   readonly circles: Map<string, boolean>;
 }
 
@@ -166,7 +166,9 @@ interface Carriers {
   named(handle: string): Carrier | null;
 }
 
-/** Of a key that no signer carries: little, since anybody may sign with as many keys as they like. */
+/**
+ * What is known of any key that no signer carries: the same for all, since anybody may sign with as many as they like.
+ */
 const NOBODY: Carriers = { counted: [], named: () => null };
 
 class SomeCarriers implements Carriers {

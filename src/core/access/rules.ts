@@ -351,7 +351,7 @@ export class Rules {
   /** Whether a rule that stands in the list itself lets everybody do everything. */
   readonly isOpen: boolean;
   readonly #place: Place;
-  /** By action and target, as one number. */
+  /** What was found, by action and target as one number. */
   readonly #found = new Map<number, Found>();
 
   constructor(

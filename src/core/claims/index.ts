@@ -121,7 +121,7 @@ const limit: ClaimAction = {
   },
 };
 
-/** By their numbers. */
+/** All actions, by their numbers. */
 export const CLAIM_ACTIONS: readonly ClaimAction[] = [issue, transfer, destroy, limit];
 
 const NUMBERS: ReadonlyMap<string, number> = new Map(CLAIM_ACTIONS.map(({ name }, number) => [name, number]));

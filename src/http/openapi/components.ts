@@ -115,7 +115,7 @@ function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return schema.properties as Record<string, Schema>;
 }
 
-/** Of data that has several shapes, told apart by its `schema`: AccessPolicyData. */
+/** The name of one shape of data that has several, told apart by its `schema`: AccessPolicyData. */
 function branchName(kind: string, branch: Schema): string {
   return `${pascal(propertiesOf(branch).schema!.const as string)}${kind}Data`;
 }

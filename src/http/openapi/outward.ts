@@ -65,7 +65,7 @@ const CALLS: Readonly<Record<string, OutwardCall>> = {
   },
 };
 
-/** By name, as OpenAPI 3.1 has them. */
+/** All of them by name, as OpenAPI 3.1 has webhooks. */
 export function webhooks(): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(CALLS).map(([name, { method, to, summary, schema, believe }]) => {

@@ -193,7 +193,7 @@ function storeColumns(fn: WasmFunction, address: Code, columns: readonly number[
   }
 }
 
-/** Of two 64-bit numbers. */
+/** Nineteen times each of two 64-bit numbers. */
 function nineteenTimes(value: Code): Code {
   return add64(add64(value, shiftLeft64(value, 1)), shiftLeft64(value, 4));
 }
