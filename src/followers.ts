@@ -123,8 +123,11 @@ export class Followers {
   /** Who waits for that. */
   #unspoken: (() => void)[] = [];
   #reading: Promise<unknown> = Promise.resolve();
-  /** Files of which an answer broke off, and why: an answer that has begun can say nothing, so the next one does. */
-  readonly #brokenOff = new Map<string, string>();
+  /**
+   * Files of which an answer broke off, from which byte it was asked for, and why: an answer that has begun can say nothing, so
+   * the next one to that question does. Whoever asks for what comes behind is told nothing of it.
+   */
+  readonly #brokenOff = new Map<string, { from: number; why: string }>();
 
   constructor(options: FollowersOptions) {
     this.#options = options;
@@ -276,13 +279,15 @@ export class Followers {
     const isStrange = this.#hear(searchParams, response);
     if (name === '') return void response.end(JSON.stringify(await this.#list()));
     if (isStrange) return void response.writeHead(409).end();
-    const brokenOff = this.#brokenOff.get(name);
-    this.#brokenOff.delete(name);
-    if (brokenOff !== undefined) return void response.writeHead(500).end(brokenOff);
     const from = Number(searchParams.get('from') ?? 0);
     const to = Number(searchParams.get('to') ?? Number.MAX_SAFE_INTEGER);
     if (![from, to].every((byte) => Number.isSafeInteger(byte) && byte >= 0))
       return void response.writeHead(400).end('from, to: a byte');
+    const brokenOff = this.#brokenOff.get(name);
+    if (brokenOff?.from === from) {
+      this.#brokenOff.delete(name);
+      return void response.writeHead(500).end(brokenOff.why);
+    }
     const waitMs = searchParams.get('wait') === 'no' ? 0 : (this.#options.waitMsMax ?? WAIT_MS_MAX);
     const end = await this.#endOf(name, from, waitMs, response);
     if (response.destroyed) return;
@@ -449,7 +454,7 @@ export class Followers {
       }
       response.end();
     } catch (error) {
-      this.#brokenOff.set(name, (error as Error).message);
+      this.#brokenOff.set(name, { from, why: (error as Error).message });
       throw error;
     } finally {
       file.close();

@@ -293,6 +293,106 @@ test.each([0, 1].flatMap((nth) => (['gone', 'empty'] as const).map((how) => [nth
   },
 );
 
+// Whoever began it asked for good, told it each time of another segment that the copy begins behind, and of files that went.
+test('a copy is not begun behind the gap that a segment leaves which a start there needs', async () => {
+  const house = await lived('pruned');
+  for (let n = 0; n < 2; n++) {
+    for (let m = 0; m < 8; m++) await moves(house, `${n}-${m}`);
+    await house.takeSnapshot();
+  }
+  for (let m = 0; m < 8; m++) await moves(house, `behind-${m}`);
+  const { disk } = house;
+  const named = (kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+  const segments = named('journal-');
+  const at = segments.findLastIndex((name) => segmentSeq(name) <= snapshotSeq(named('snapshot-').at(-1)!) + 1);
+  expect(segments.length).toBeGreaterThan(at + 2);
+  disk.put(join(DIRECTORY, segments[at]!), Buffer.alloc(0));
+  const { url } = await openTo(house);
+  const told: string[] = [];
+  const copy = new Copy(new FakeDisk(1), COPY, verifyHash, (text) => void told.push(text));
+  const error = await copy.begin(sourceOf(url)).catch((error: Error) => error);
+  expect(error).toBeInstanceOf(StrangeBooksError);
+  expect((error as Error).message).toContain(`does not lead to ${segments[at + 1]}`);
+  expect(told).toEqual([]);
+});
+
+describe('a copy of books of which more than one file has changed', () => {
+  const changed = async (which: (house: House) => readonly string[], shape: 'pruned' | 'one' = 'pruned') => {
+    const house = await lived(shape);
+    for (let n = 0; n < 2; n++) {
+      for (let m = 0; m < 8; m++) await moves(house, `${n}-${m}`);
+      await house.takeSnapshot();
+    }
+    await moves(house, 'behind');
+    const { url } = await openTo(house);
+    const source = sourceOf(url);
+    await source.list();
+    for (const name of which(house)) {
+      const path = join(DIRECTORY, name);
+      house.disk.flip(path, house.disk.bytesOf(path).length >> 1);
+    }
+    const [copied, told] = [new FakeDisk(1), [] as string[]];
+    const copy = new Copy(copied, COPY, verifyHash, (text) => void told.push(text));
+    return { house, source, copied, copy, told };
+  };
+  const named = ({ disk }: House, kind: string) => disk.readdir(DIRECTORY).filter((name) => name.startsWith(kind));
+
+  // Of each it took five tries to know that, one after the other: who follows gives up at the sixth (src/cli/follow.ts).
+  test('is begun from the journal where both snapshots have, before who follows gives up', async () => {
+    const { house, source, copied, copy } = await changed((it) => named(it, 'snapshot-'), 'one');
+    let tries = 0;
+    for (; copy.end === null && tries < 20; tries++)
+      await copy.begin(source).catch((error: Error) => expect(error).toBeInstanceOf(SpoiltFrameError));
+    expect(tries).toBeLessThanOrEqual(5);
+    while ((await copy.goOn(source, false)) === 'more');
+    expect(differencesOf(booksIn(copied).state, house.state)).toEqual([]);
+  });
+
+  // It was told at each try, each second, for good.
+  test('is not said to begin behind a segment before it does', async () => {
+    const spare = (it: House) => named(it, 'journal-')[0]!;
+    const { house, source, copy, told } = await changed((it) => [spare(it)]);
+    const newest = join(DIRECTORY, named(house, 'snapshot-').at(-1)!);
+    const faults = { call: 'open', path: newest, code: 'EIO', times: 4 } as const;
+    house.disk.inject(faults);
+    for (let n = 0; n < 8 && copy.end === null; n++)
+      await copy.begin(source).catch((error: Error) => {
+        expect(error).toBeInstanceOf(AwayError);
+        expect(told).toEqual([]);
+      });
+    expect(told.join()).toContain(`${spare(house)} there is not whole`);
+  });
+});
+
+// It was asked for before the newer one, each time, for good.
+test.each(['open', 'bytes'] as const)(
+  'a copy that goes on takes the newest snapshot though the one before it cannot be had: its %s',
+  async (fault) => {
+    const house = await lived('pruned');
+    const { url } = await openTo(house);
+    const source = sourceOf(url);
+    const copied = new FakeDisk(1);
+    const copy = new Copy(copied, COPY, verifyHash, untold);
+    await catchUp(copy, source);
+    const { disk } = house;
+    const snapshots = () => disk.readdir(DIRECTORY).filter((name) => name.startsWith('snapshot-'));
+    const goOn = async (name: string) => {
+      for (let m = 0; m < 8; m++) await moves(house, `${name}-${m}`);
+      await house.takeSnapshot();
+      await source.list();
+      while ((await copy.goOn(source, false)) === 'more');
+    };
+    await goOn('a');
+    const path = join(DIRECTORY, snapshots().at(-1)!);
+    if (fault === 'bytes') disk.flip(path, disk.bytesOf(path).length >> 1);
+    await goOn('b');
+    if (fault === 'open') disk.inject({ call: fault, path, code: 'EIO', times: Number.POSITIVE_INFINITY });
+    expect(snapshots()).toContain(basename(path));
+    expect(await copy.takeSnapshots(source)).toEqual([snapshots().at(-1)]);
+    expect(differencesOf(booksIn(copied).state, house.state)).toEqual([]);
+  },
+);
+
 // It waited for an entry, and where answers waited for it (--followers-min) none could come.
 describe('a copy that is begun behind a journal that was left, where no entry has come yet', () => {
   const begun = async () => {

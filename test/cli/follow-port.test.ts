@@ -198,6 +198,11 @@ describe('what who follows is given', () => {
     const body = (await fetch(`${url}/books/${name}`)).arrayBuffer();
     // Whoever is not told waits for the rest until it loses its patience.
     expect(await Promise.race([body.catch(() => 'broken off'), pause(20_000)])).toBe('broken off');
+    // Whoever asks for what comes behind has not met it; who asks again is told why.
+    expect((await fetch(`${url}/books/${name}?from=1&to=2`)).status).toBe(200);
+    const why = await fetch(`${url}/books/${name}`);
+    expect([why.status, await why.text()]).toEqual([500, expect.stringContaining('EIO')]);
+    expect((await fetch(`${url}/books/${name}?to=2`)).status).toBe(200);
     disk.inject({ call: 'open', path, code: 'EIO' });
     expect((await fetch(`${url}/books/${name}`)).status).toBe(500);
   });

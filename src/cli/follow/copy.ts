@@ -226,58 +226,66 @@ export class Copy {
       if (last !== null && file > (segments[0] ?? '')) throw otherThan(last.seq, file > segments.at(-1)!);
       this.#disk.unlink(join(this.directory, file));
     }
-    const from = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
-    const lacking: Error[] = [];
+    const { from, note } = await this.#fetchSegments(source, segments, snapshotSeq(snapshots.at(-1) ?? ''));
     const [first] = listSegments(this.#disk, this.directory);
-    if (first !== undefined) {
-      const isBehind = (name: string) => snapshotSeq(name) >= first.firstSeq - 1;
-      for (const name of snapshots.filter(isBehind)) {
-        const error = await this.#fetchIfWhole(source, name);
-        if (error !== null) lacking.push(error);
-      }
-    } else await this.#fetchBare(source, segments.slice(from), snapshots.at(-1));
+    const isBehind = (name: string) => snapshotSeq(name) >= first!.firstSeq - 1;
+    const lacking = first === undefined ? [] : await this.#fetchAsManyAsCome(source, snapshots.filter(isBehind));
+    if (first === undefined) await this.#fetchBare(source, segments.slice(from), snapshots.at(-1));
     if (!this.#isWhole()) throw lacking[0] ?? new AwayError(WENT);
+    // Not before: it may be tried again and again.
+    if (note !== '') this.#tell(note);
     for (const { message } of lacking) this.#tell(`${message}. The copy begins without it.`);
     this.#readEnd();
   }
 
   /**
-   * Why a snapshot cannot be had: the disk there does not give it, or has changed it. Another one, and the journal, may
-   * do.
+   * Fetches snapshots; returns why some cannot be had: the disk there does not give them, or has changed them. Others, and the
+   * journal, may do. Each is tried, however often it takes to know that of one: the tries are counted for all together (follow.ts).
    */
-  async #fetchIfWhole(source: Source, name: string): Promise<Error | null> {
-    try {
-      await this.#fetchSnapshot(source, name);
-      return null;
-    } catch (error) {
-      if (error instanceof NotGivenError || (error instanceof SpoiltFrameError && this.#failsAgain(name))) return error;
-      throw error;
+  async #fetchAsManyAsCome(source: Source, names: readonly string[]): Promise<Error[]> {
+    const lacking: Error[] = [];
+    let again: Error | null = null;
+    for (const name of names) {
+      try {
+        await this.#fetchSnapshot(source, name);
+      } catch (error) {
+        if (error instanceof NotGivenError) lacking.push(error);
+        else if (!(error instanceof SpoiltFrameError)) throw error;
+        else if (this.#failsAgain(name)) lacking.push(error);
+        else again ??= error;
+      }
     }
+    if (again !== null) throw again;
+    return lacking;
   }
 
   /**
-   * Fetches them, the newest first; returns from which on. One that the disk there has changed, lost or does not give,
-   * and the newest snapshot does without, is where the copy begins: the server may not know of it, as after a start,
-   * which reads none of it.
+   * Fetches them, the newest first; returns from which on, and what is to be told of that. One that the disk there has changed,
+   * lost or does not give, and the newest snapshot does without, is where the copy begins: the server may not know of it, as
+   * after a start, which reads none of it.
    */
-  async #fetchSegments(source: Source, segments: readonly string[], newestSnapshot: number): Promise<number> {
+  async #fetchSegments(
+    source: Source,
+    segments: readonly string[],
+    newestSnapshot: number,
+  ): Promise<{ from: number; note: string }> {
     for (let at = segments.length - 1; at >= 0; at--) {
       const name = segments[at]!;
       if (await this.#leadsOn(name)) continue;
       try {
         await this.#fetchSegment(source, name);
       } catch (error) {
-        const isSpare = at + 1 < segments.length && segmentSeq(segments[at + 1]!) <= newestSnapshot + 1;
+        // One that follows there, and did not come, is where a start would begin, perhaps: the next one here counts.
+        const next = this.#nextOf(name)?.firstSeq ?? segmentSeq(segments[at + 1] ?? '');
+        const isSpare = next > 0 && next <= newestSnapshot + 1;
         // What is here of it, or from before it, may be nowhere else any more.
         const isHere = listSegments(this.#disk, this.directory).some(({ file }) => file <= name);
         if (!isSpare || isHere || !this.#isNotToBeHad(name, error)) throw error;
-        this.#tell(
-          `${name} there is not whole (${(error as Error).message}): the copy begins behind it, as a start there does.`,
-        );
-        return at + 1;
+        const note = `${name} there is not whole (${(error as Error).message}): the copy begins behind it, as a start there does.`;
+        return { from: at + 1, note };
       }
     }
-    return 0;
+    return { from: 0, note: '' };
   }
 
   /** Whether an error says that what is there of a segment leads nowhere, and will not another time either. */
@@ -536,19 +544,28 @@ export class Copy {
   }
 
   /**
-   * Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes.
+   * Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes. One
+   * that cannot be had, and has a newer one behind it that can, is none that anybody waits for.
    */
   async takeSnapshots(source: Source): Promise<string[]> {
     const { snapshots } = await source.list();
     const taken: string[] = [];
+    let lacking: Error | null = null;
     for (const name of snapshots) {
       const seq = snapshotSeq(name);
       if (seq <= this.newestSnapshot || seq > this.#end!.seq) continue;
-      const manifest = await this.#fetchSnapshot(source, name);
-      if (manifest === null) continue;
-      await pruneSnapshots(this.#disk, this.directory, manifest, { verify: this.#verify });
-      taken.push(name);
+      try {
+        const manifest = await this.#fetchSnapshot(source, name);
+        if (manifest === null) continue;
+        await pruneSnapshots(this.#disk, this.directory, manifest, { verify: this.#verify });
+        taken.push(name);
+        lacking = null;
+      } catch (error) {
+        if (!(error instanceof NotGivenError || error instanceof SpoiltFrameError)) throw error;
+        lacking ??= error;
+      }
     }
+    if (lacking !== null) throw lacking;
     return taken;
   }
 
