@@ -41,10 +41,8 @@ export function hasBooks(directory: string): boolean {
   return names.some((name) => hasBytes(join(directory, name)));
 }
 
-/**
- * What is no file any more, or is not given, is nothing new either: whether a start needs it is found where it is read.
- */
-const NOT_NOTHING = ['EISDIR', 'EFTYPE', 'EIO'];
+/** What is no file any more, leads nowhere, or is not given, is nothing new either: whether a start needs it is found where it is read. */
+const NOT_NOTHING = ['EISDIR', 'EFTYPE', 'EIO', 'ENOENT', 'ELOOP'];
 
 function hasBytes(path: string): boolean {
   try {

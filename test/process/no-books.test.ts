@@ -2,7 +2,7 @@
  * Books that are gone when a server starts, by who deletes the largest files or a disk that is not mounted: a first start
  * looks the same, so it is told, and refused where books are known to be.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TEMPORARY } from '../../src/storage/disk.ts';
@@ -112,7 +112,10 @@ test('a start whose --server-key is not there makes no directory', async () => {
 });
 
 // It was asked whether there are books at all, and the oldest file of them said nothing: a start needs none of it.
-test('a directory in the place of the oldest segment, which no start needs, keeps nobody from starting', async () => {
+test.each([
+  ['a directory', (path: string) => mkdirSync(path)],
+  ['a link that leads nowhere', (path: string) => symlinkSync('/not/mounted', path)],
+])('%s in the place of the oldest segment, which no start needs, keeps nobody from starting', async (_what, put) => {
   const directory = freshDirectory();
   const server = await startServer({ directory, flags: ['--segment-bytes-max', '4096'] });
   const kit = makeKit(connect(server), makeKeys());
@@ -123,6 +126,6 @@ test('a directory in the place of the oldest segment, which no start needs, keep
   const [oldest, ...others] = readdirSync(directory).filter((name) => name.startsWith('journal-'));
   expect(others.length).toBeGreaterThan(1);
   remove(directory, new RegExp(oldest!));
-  mkdirSync(join(directory, oldest!));
+  put(join(directory, oldest!));
   expect(await logOf(directory, THERE)).toContain('Read the snapshot after');
 });
