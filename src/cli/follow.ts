@@ -16,7 +16,7 @@ import { remedy } from '../trouble.ts';
 import { plainUrl } from '../url-text.ts';
 import { Copy } from './follow/copy.ts';
 import { StrangeBooksError } from './follow/incoming.ts';
-import { AwayError, Source } from './follow/source.ts';
+import { AwayError, NotGivenError, Source } from './follow/source.ts';
 import { readArgs, readFilled, SWITCH, TEXT, UsageError } from './usage.ts';
 
 export const HELP = `ayni follow <url> <dir> --against <base64> [--tls <dir>] [--once]
@@ -162,6 +162,8 @@ class Following {
   #snapshots: Promise<void> | null = null;
   #snapshotsFrom = 0;
   #lacksSnapshots = false;
+  /** Once being enough, how often one could not be had. */
+  #lacked = 0;
   #failure: Error | null = null;
   /** What was found wrong with the books there the last time: without TLS it may be a byte that changed on its way. */
   #strange = { journal: '', snapshot: '' };
@@ -220,8 +222,28 @@ class Following {
       if (!isOnce || step === 'more') continue;
       // The last of them may have been taken since.
       await this.#snapshots;
-      await this.#takeSnapshots();
-      return true;
+      return await this.#takeLast();
+    }
+    return false;
+  }
+
+  /**
+   * Once being enough: whether the snapshots came, too. One that the disk there does not give, or has changed, is asked for some
+   * times: nobody waits for the next one.
+   */
+  async #takeLast(): Promise<boolean> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#takeSnapshots();
+        return true;
+      } catch (error) {
+        if (!(error instanceof NotGivenError || error instanceof SpoiltFrameError)) throw error;
+        if (++this.#lacked > SPOILT_MAX) {
+          tell(`${error.message}. The copy is without it.`);
+          return false;
+        }
+        await this.#pause(AGAIN_MS.first);
+      }
     }
     return false;
   }

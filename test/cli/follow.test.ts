@@ -150,6 +150,26 @@ describe('ayni follow', () => {
     await server.stop();
   });
 
+  // It told of that again and again, ten times a second, and never ended.
+  test('--once ends where a snapshot cannot be had, and says that it is without it', async () => {
+    const directory = freshDirectory();
+    const server = await serve({ directory });
+    await fillBooks(server, 3);
+    server.process.kill('SIGUSR2');
+    await until(() => server.log().includes('Took snapshot-'));
+    const [newest] = filesIn(directory, /^snapshot/);
+    rmSync(join(directory, newest!));
+    mkdirSync(join(directory, newest!));
+    const [url, to] = [`http://127.0.0.1:${portOf(server)}`, fresh()];
+    const ran = await ayniProcess('follow', url, to, '--against', server.publicKey, '--once');
+    expect([ran.code, ran.err]).toEqual([1, 'ayni: ended before it had all there is\n']);
+    const told = ran.out.split('\n').filter((line) => line.includes(newest!));
+    expect(told.at(-1)).toMatch(/is a directory\. The copy is without it\.$/);
+    expect(told.length).toBeLessThanOrEqual(3);
+    expect(contentOf(to)).toEqual(contentOf(directory).filter(([name]) => name !== newest));
+    await server.stop();
+  });
+
   slow('ends, and keeps what it has, where the books there are not those it has followed', async () => {
     const directory = freshDirectory();
     let server = await serve({ directory });
