@@ -103,7 +103,7 @@ function readWish(args: string[]) {
   return { url, directory, key, peers, isOnce: values.once === true };
 }
 
-/** What the first signal to stop aborts, and whether that was SIGHUP. */
+/** What the first signal to stop aborts, and whether the last one was SIGHUP. */
 function stopOnSignals(): { stop: AbortController; isHungUp: () => boolean } {
   const stop = new AbortController();
   let isHungUp = false;
