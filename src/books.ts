@@ -41,7 +41,10 @@ export function hasBooks(directory: string): boolean {
   return names.some((name) => hasBytes(join(directory, name)));
 }
 
-/** What is no file any more, leads nowhere, or is not given, is nothing new either: whether a start needs it is found where it is read. */
+/**
+ * What is no file any more, leads nowhere, or is not given, is nothing new either: whether a start needs it is found
+ * where it is read.
+ */
 const NOT_NOTHING = ['EISDIR', 'EFTYPE', 'EIO', 'ENOENT', 'ELOOP'];
 
 function hasBytes(path: string): boolean {

@@ -124,8 +124,8 @@ export class Followers {
   #unspoken: (() => void)[] = [];
   #reading: Promise<unknown> = Promise.resolve();
   /**
-   * Files of which an answer broke off, from which byte it was asked for, and why: an answer that has begun can say nothing, so
-   * the next one to that question does. Whoever asks for what comes behind is told nothing of it.
+   * Files of which an answer broke off, from which byte it was asked for, and why: an answer that has begun can say
+   * nothing, so the next one to that question does. Whoever asks for what comes behind is told nothing of it.
    */
   readonly #brokenOff = new Map<string, { from: number; why: string }>();
 

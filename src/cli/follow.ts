@@ -228,8 +228,8 @@ class Following {
   }
 
   /**
-   * Once being enough: whether the snapshots came, too. One that the disk there does not give, or has changed, is asked for some
-   * times: nobody waits for the next one.
+   * Once being enough: whether the snapshots came, too. One that the disk there does not give, or has changed, is asked
+   * for some times: nobody waits for the next one.
    */
   async #takeLast(): Promise<boolean> {
     while (!this.#stop.signal.aborted) {

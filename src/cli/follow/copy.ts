@@ -239,8 +239,9 @@ export class Copy {
   }
 
   /**
-   * Fetches snapshots; returns why some cannot be had: the disk there does not give them, or has changed them. Others, and the
-   * journal, may do. Each is tried, however often it takes to know that of one: the tries are counted for all together (follow.ts).
+   * Fetches snapshots; returns why some cannot be had: the disk there does not give them, or has changed them. Others,
+   * and the journal, may do. Each is tried, however often it takes to know that of one: the tries are counted for all
+   * together (follow.ts).
    */
   async #fetchAsManyAsCome(source: Source, names: readonly string[]): Promise<Error[]> {
     const lacking: Error[] = [];
@@ -260,9 +261,9 @@ export class Copy {
   }
 
   /**
-   * Fetches them, the newest first; returns from which on, and what is to be told of that. One that the disk there has changed,
-   * lost or does not give, and the newest snapshot does without, is where the copy begins: the server may not know of it, as
-   * after a start, which reads none of it.
+   * Fetches them, the newest first; returns from which on, and what is to be told of that. One that the disk there has
+   * changed, lost or does not give, and the newest snapshot does without, is where the copy begins: the server may not
+   * know of it, as after a start, which reads none of it.
    */
   async #fetchSegments(
     source: Source,
@@ -544,8 +545,8 @@ export class Copy {
   }
 
   /**
-   * Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes. One
-   * that cannot be had, and has a newer one behind it that can, is none that anybody waits for.
+   * Fetches the snapshots that are there and not here, as far as the journal has come; what they make superfluous goes.
+   * One that cannot be had, and has a newer one behind it that can, is none that anybody waits for.
    */
   async takeSnapshots(source: Source): Promise<string[]> {
     const { snapshots } = await source.list();
