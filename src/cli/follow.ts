@@ -228,8 +228,8 @@ class Following {
   }
 
   /**
-   * Once being enough: whether the snapshots came, too. One that the disk there does not give, or has changed, is asked
-   * for some times: nobody waits for the next one.
+   * Once being enough: whether the snapshots came, too. One that the disk there does not give is asked for some times:
+   * nobody waits for the next one.
    */
   async #takeLast(): Promise<boolean> {
     while (!this.#stop.signal.aborted) {
@@ -237,7 +237,7 @@ class Following {
         await this.#takeSnapshots();
         return true;
       } catch (error) {
-        if (!(error instanceof NotGivenError || error instanceof SpoiltFrameError)) throw error;
+        if (!(error instanceof NotGivenError)) throw error;
         if (++this.#lacked > SPOILT_MAX) {
           tell(`${error.message}. The copy is without it.`);
           return false;
