@@ -40,7 +40,11 @@ the key that you keep elsewhere (--server-key). Never let both run: there would 
 export const IS_SERVICE = true;
 
 const AGAIN_MS = { first: 100, max: 1000 };
-const SNAPSHOT_AGAIN_MS = 10_000;
+/**
+ * Twice as long each time: one that is fetched in vain may be gigabytes, and is whole again only once the server takes
+ * the next.
+ */
+const SNAPSHOT_AGAIN_MS = { first: 10_000, max: 600_000 };
 /** Why it does not go on may change meanwhile; so many reasons are told. */
 const REASONS_MAX = 10;
 /**
@@ -161,6 +165,7 @@ class Following {
   /** Those that are being fetched, beside what goes on; when again, and whether it was told that they cannot be had. */
   #snapshots: Promise<void> | null = null;
   #snapshotsFrom = 0;
+  #snapshotsAgainMs = SNAPSHOT_AGAIN_MS.first;
   #lacksSnapshots = false;
   /** Once being enough, how often one could not be had. */
   #lacked = 0;
@@ -269,7 +274,9 @@ class Following {
       })
       .finally(() => {
         this.#snapshots = null;
-        if (this.#missesSnapshot()) this.#snapshotsFrom = performance.now() + SNAPSHOT_AGAIN_MS;
+        if (!this.#missesSnapshot()) return;
+        this.#snapshotsFrom = performance.now() + this.#snapshotsAgainMs;
+        this.#snapshotsAgainMs = Math.min(2 * this.#snapshotsAgainMs, SNAPSHOT_AGAIN_MS.max);
       });
   }
 
@@ -277,6 +284,7 @@ class Following {
     for (const name of await this.#copy.takeSnapshots(this.#source)) tell(`Has ${name}.`);
     this.#strange.snapshot = '';
     this.#lacksSnapshots = false;
+    this.#snapshotsAgainMs = SNAPSHOT_AGAIN_MS.first;
   }
 
   #answered(): void {
