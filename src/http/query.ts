@@ -95,6 +95,7 @@ class QueryRefused extends Error {
 export function parseQuery(query: string | null, of: Filtered, pageLimitMax: number): ListQuery | Refusal {
   try {
     const pairs = splitPairs(query ?? '');
+    mustAgree(pairs);
     return { page: parsePage(pairs, pageLimitMax), filters: parseFilters(pairs, of), order: parseOrder(pairs) };
   } catch (error) {
     if (error instanceof QueryRefused) return error.refusal;
@@ -186,7 +187,6 @@ function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] 
     // Passed by, the `number` of another service's pages would have this one give its first for ever.
     if (segments.length !== 2 || !PAGE_MEMBERS.has(segments[1]!))
       throw malformed('page has index and limit, and no more');
-    mustAgree(pairs, segments.join('.'), text);
     if (segments[1] === 'index') page.index = readInteger('index', text, 0, Number.MAX_SAFE_INTEGER, errors);
     if (segments[1] === 'limit') page.limit = readInteger('limit', text, 1, limitMax, errors);
   }
@@ -201,10 +201,15 @@ function parsePage(pairs: readonly Pair[], limitMax: number): ListQuery['page'] 
   return page;
 }
 
-/** What is given twice counts once, so whoever gives it twice has to say the same: either might be meant. */
-function mustAgree(pairs: readonly Pair[], name: string, text: string): void {
-  if (pairs.some((other) => other.segments.join('.') === name && other.text !== text))
-    throw malformed(`${name} is given twice, and not the same`);
+/** A page and an order count once, so whoever gives one twice has to say the same: either might be meant. */
+function mustAgree(pairs: readonly Pair[]): void {
+  const given = new Map<string, string>();
+  for (const { segments, text } of pairs) {
+    if (segments[0] !== 'page' && segments[0] !== 'sort') continue;
+    const name = segments.join('.');
+    if ((given.get(name) ?? text) !== text) throw malformed(`${name} is given twice, and not the same`);
+    given.set(name, text);
+  }
 }
 
 /** Beyond it the number of the page's first record would be none that is exact. */
@@ -235,7 +240,6 @@ function parseOrder(pairs: readonly Pair[]): ListQuery['order'] {
     if (segments[0] !== 'sort') continue;
     if (segments.slice(1).join('.') !== 'meta.moment') throw malformed('lists are sorted by meta.moment only');
     if (text !== '1' && text !== '-1') throw malformed('sort.meta.moment must be 1 or -1');
-    mustAgree(pairs, segments.join('.'), text);
     order = text === '1' ? 'oldest' : 'newest';
   }
   return order;
