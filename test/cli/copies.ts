@@ -24,6 +24,16 @@ export async function openTo({ disk, journal, kept }: House) {
   };
 }
 
+/** Books that lived on, with two snapshots, and some segments before each. */
+export async function livedOn(...how: Parameters<typeof lived>): Promise<House> {
+  const house = await lived(...how);
+  for (let n = 0; n < 2; n++) {
+    for (let m = 0; m < 8; m++) await moves(house, `${n}-${m}`);
+    await house.takeSnapshot();
+  }
+  return house;
+}
+
 /** Books that have left their journal, since the disk has changed it, and have no entry behind the snapshot that stands for it. */
 export async function leftHouse(): Promise<House> {
   const house = await lived('pruned');
